@@ -56,7 +56,8 @@
 //
 // A catalog of a new set of folders holds only a part of them until its first scan is
 // complete. With FreshenOptions.Partial, Freshen does not wait for that: then
-// Freshness.Partial and Answer.Partial are true, and what is not found may still be there.
+// Freshness.Partial is true and Answer.Unread is not 0, and what is not found may still be
+// there. Catalog.Unread says so at any time.
 //
 // The index is a cache in Config.DB: deleting it costs a rebuild. A damaged one is
 // moved aside and rebuilt. Several processes may share it.

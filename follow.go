@@ -43,6 +43,7 @@ func (c *Catalog) follow(ctx context.Context) error {
 	}
 	s, err := c.open(ctx, path, sources)
 	if err == nil {
+		old.search.SetSources(s.labels()) // what it lacks is being read
 		if _, err = c.sync(ctx, s, nil, (*index.Scanner).Rescan); err != nil {
 			err = errors.Join(err, s.close())
 		}

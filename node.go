@@ -225,7 +225,8 @@ func signal(c chan struct{}) {
 	}
 }
 
-// patience is how long a question waits for the store, where an answer can do without it.
+// patience is how long a question waits for the store, where an answer can do without it, or
+// for a rescan that may find the skill that it is about.
 const patience = 2 * time.Second
 
 // ask calls f, unless it is known that the engine cannot be asked. What the engine does not

@@ -39,7 +39,7 @@ func (c *Catalog) Block(ctx context.Context, prompt string, b Budget, a *Agent) 
 // Entry, or a name. The error is ErrNotFound for a skill that a does not see, else
 // why SKILL.md cannot be read: it is gone, is too large or is no text.
 func (c *Catalog) Body(ctx context.Context, id string, a *Agent) (Body, error) {
-	return asked(ctx, c, func(s *state) (Body, error) {
+	return named(ctx, c, func(s *state) (Body, error) {
 		if c.cfg.LoadRequired {
 			return s.provider.BodyAndRequired(ctx, id, a)
 		}
@@ -53,33 +53,33 @@ func (c *Catalog) Body(ctx context.Context, id string, a *Agent) (Body, error) {
 // path that leads out of the folder, and source.ErrTooLarge for a file that is larger
 // than the Options of its source allow.
 func (c *Catalog) File(ctx context.Context, id, name string, a *Agent) (File, error) {
-	return asked(ctx, c, func(s *state) (File, error) { return s.provider.File(ctx, id, name, a) })
+	return named(ctx, c, func(s *state) (File, error) { return s.provider.File(ctx, id, name, a) })
 }
 
 // Lookup returns a skill as it is indexed: level 1. The error is ErrNotFound for a skill
 // that a does not see; a skill that is held back is one, but its message says so. See
 // search.Searcher.Lookup.
 func (c *Catalog) Lookup(ctx context.Context, id string, a *Agent) (Entry, error) {
-	return asked(ctx, c, func(s *state) (Entry, error) { return s.search.Lookup(ctx, id, a) })
+	return named(ctx, c, func(s *state) (Entry, error) { return s.search.Lookup(ctx, id, a) })
 }
 
 // Manifest returns what other programs must know of a skill to read it file by
 // file, as it is in its source now. A skill that they could not read, or would
 // read differently, is an error that wraps contextprovider.ErrUnpublishable.
 func (c *Catalog) Manifest(ctx context.Context, id string, a *Agent) (contextprovider.Manifest, error) {
-	return asked(ctx, c, func(s *state) (contextprovider.Manifest, error) { return s.provider.Manifest(ctx, id, a, true) })
+	return named(ctx, c, func(s *state) (contextprovider.Manifest, error) { return s.provider.Manifest(ctx, id, a, true) })
 }
 
 // Outline is Manifest without the digests: it opens no file but SKILL.md.
 func (c *Catalog) Outline(ctx context.Context, id string, a *Agent) (contextprovider.Manifest, error) {
-	return asked(ctx, c, func(s *state) (contextprovider.Manifest, error) { return s.provider.Manifest(ctx, id, a, false) })
+	return named(ctx, c, func(s *state) (contextprovider.Manifest, error) { return s.provider.Manifest(ctx, id, a, false) })
 }
 
 // Listing lists the files of a skill as they are in its source now, by path. It reads
 // all of them if their digests are asked for, and else none but SKILL.md. The errors are
 // those of Body.
 func (c *Catalog) Listing(ctx context.Context, id string, a *Agent, digests bool) (contextprovider.Listing, error) {
-	return asked(ctx, c, func(s *state) (contextprovider.Listing, error) { return s.provider.Listing(ctx, id, a, digests) })
+	return named(ctx, c, func(s *state) (contextprovider.Listing, error) { return s.provider.Listing(ctx, id, a, digests) })
 }
 
 // List returns all skills that a sees by name, those of sources that are away too;
@@ -91,7 +91,7 @@ func (c *Catalog) List(ctx context.Context, a *Agent, o *ListOptions) ([]Entry, 
 // Script returns how the scripts of a skill run for an agent, see search.ScriptFor and, for whose
 // skills are foreign, source.Foreign.
 func (c *Catalog) Script(ctx context.Context, id string, a *Agent) (Script, error) {
-	return asked(ctx, c, func(s *state) (Script, error) {
+	return named(ctx, c, func(s *state) (Script, error) {
 		e, err := s.search.Lookup(ctx, id, a)
 		if err != nil {
 			return Script{}, err
@@ -120,7 +120,7 @@ func (c *Catalog) Unmatched(ctx context.Context, a *Agent) ([]skill.Problem, err
 // the query does not see: it is for the owner of the catalog. The error is ErrNotFound for
 // a skill that the catalog does not have.
 func (c *Catalog) Why(ctx context.Context, id string, q Query) (Explanation, error) {
-	return asked(ctx, c, func(s *state) (Explanation, error) { return s.search.Why(ctx, id, q) })
+	return named(ctx, c, func(s *state) (Explanation, error) { return s.search.Why(ctx, id, q) })
 }
 
 // Problems returns what is wrong with the skills that were indexed.

@@ -56,6 +56,9 @@ type Catalog struct {
 	fetching   sync.Mutex     // held during that call; guards unfetched
 	unfetched  string         // the error of the last call; "" means none
 
+	scans    scans
+	endFirst func() // ends the first scan behind, which counts from the start
+
 	ready    chan struct{} // closed when questions need not wait for the first scan
 	setReady func()        // closes ready, unless it is closed
 }
@@ -122,6 +125,7 @@ func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 func open(ctx context.Context, cfg Config) (*Catalog, error) {
 	c := &Catalog{cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), ready: make(chan struct{})}
 	c.setReady = sync.OnceFunc(func() { close(c.ready) })
+	c.endFirst = func() {}
 	_, err := newReader(cfg.Sources)
 	if err = cmp.Or(err, search.CheckLevels(cfg.Threshold, cfg.Disturb), cfg.Policy.Check()); err != nil {
 		return nil, err

@@ -42,6 +42,8 @@ func (c *Catalog) rescanWith(ctx context.Context, found func(), f scan) ([]Repor
 		_, err := c.pull(ctx)
 		return nil, err
 	}
+	c.scans.begin()
+	defer c.scans.end()
 	c.rescan.Lock()
 	defer c.rescan.Unlock()
 	s := c.state.Load()
@@ -128,7 +130,7 @@ func (c *Catalog) Indexed(ctx context.Context) (bool, error) {
 
 // Usable reports whether the catalog can answer about some of its sources: whether one of
 // them has been searched completely or is away, if only in the catalog of which this one is
-// a copy. Until all are, answers say so, see Ranking.Partial. Usable makes no catalog that
+// a copy. Until all are, answers say so, see Catalog.Unread. Usable makes no catalog that
 // would be empty.
 func (c *Catalog) Usable(ctx context.Context) (bool, error) {
 	if c.node != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -26,6 +27,8 @@ func (c *Catalog) start(ctx context.Context) error {
 		return err
 	}
 	if c.cfg.Background {
+		c.scans.begin() // before the first question
+		c.endFirst = sync.OnceFunc(c.scans.end)
 		err = c.startBehind(ctx)
 	} else {
 		err = c.startScanned(ctx)
@@ -98,10 +101,13 @@ func (c *Catalog) tick() {
 	var reports []Report
 	var err, unfollowed error
 	if !c.fresh {
+		c.scans.begin()
 		unfollowed = c.follow(c.ctx)
 		reports, err = c.Rescan(c.ctx, nil)
+		c.scans.end()
 	}
 	c.fresh = false
+	c.endFirst()
 	if c.ctx.Err() == nil {
 		c.setReady() // waiting longer would not find more
 	}

@@ -127,7 +127,7 @@ type Query = search.Query
 //     skill, Demand.Terms are its reasons
 //   - Threshold: what that probability is compared with
 //   - Background: what Threshold follows from, a [Background]
-//   - Partial: the catalog does not hold all of its sources yet, as that of a new worktree:
+//   - Unread: how many sources the catalog has not read yet, as that of a new worktree:
 //     what is not found may still be there
 //   - AsOf: when the answer was last known to be right, if Config.Store cannot be asked now;
 //     the zero time means that it is right

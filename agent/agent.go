@@ -24,6 +24,7 @@ type Catalog interface {
 	Block(ctx context.Context, prompt string, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error)
 	Search(ctx context.Context, q search.Query) (search.Answer, error)
 	List(ctx context.Context, a *search.Agent, o *search.ListOptions) ([]search.Entry, error)
+	Unread(ctx context.Context) (int, error) // how many folders of skills have not been read yet
 	Body(ctx context.Context, id string, a *search.Agent) (contextprovider.Body, error)
 	File(ctx context.Context, id, name string, a *search.Agent) (contextprovider.File, error)
 	Script(ctx context.Context, id string, a *search.Agent) (search.Script, error)

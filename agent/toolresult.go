@@ -53,10 +53,15 @@ func skillProblem(err error, name string) error {
 		return err
 	case r.Held:
 		return &toolProblem{Fact: fmt.Sprintf("Skill %s is held back", quoted(name)), Hint: "only the user can release it, after a review; go on without it"}
-	case len(r.Similar) > 0:
-		return &toolProblem{Fact: fmt.Sprintf("Skill %s not found", quoted(name)), Hint: "call again with one of the similar names, or list_skills", Similar: r.Similar}
 	}
-	return &toolProblem{Fact: fmt.Sprintf("Skill %s not found", quoted(name)), Hint: "list_skills lists the skills that there are"}
+	p := &toolProblem{Fact: fmt.Sprintf("Skill %s not found", quoted(name)), Hint: "list_skills lists the skills that there are", Similar: r.Similar}
+	if len(r.Similar) > 0 {
+		p.Hint = "call again with one of the similar names, or list_skills"
+	}
+	if r.Unread > 0 {
+		p.Hint = search.TryAgain(r.Unread)
+	}
+	return p
 }
 
 // encoded returns a value as JSON. Texts stay readable: nothing is escaped that JSON does
@@ -150,6 +155,14 @@ type toolList struct {
 	Skills []toolListed `json:"skills"`
 	Total  int          `json:"total"`
 	Note   string       `json:"note,omitempty"`
+	search.Part
+}
+
+// setPart says how many folders of skills have not been read yet.
+func (l *toolList) setPart(unread int) {
+	if l.Part = search.PartOf(unread); unread > 0 {
+		l.Note = strings.TrimPrefix(l.Note+"; "+search.TryAgain(unread)+" for more", "; ")
+	}
 }
 
 type toolListed struct {
@@ -179,6 +192,7 @@ func listSkills(ctx context.Context, s *acts, in toolArguments) (any, error) {
 		if r.Total = len(r.Skills); r.Total == 0 {
 			r.Note = "no skill is about this; go on without one"
 		}
+		r.setPart(answer.Unread)
 		return r, nil
 	}
 	entries, err := s.cfg.Catalog.List(ctx, s.cfg.Agent, nil)
@@ -192,7 +206,9 @@ func listSkills(ctx context.Context, s *acts, in toolArguments) (any, error) {
 	if r.Total = len(entries); r.Total > maxNames {
 		r.Note = fmt.Sprintf("these are the first %d by name; give a query to find others", maxNames)
 	}
-	return r, nil
+	unread, err := s.cfg.Catalog.Unread(ctx)
+	r.setPart(unread)
+	return r, err
 }
 
 // A toolFile is what read_skill_resource answers.

@@ -187,7 +187,11 @@ func (a *Agent) everything(ctx context.Context) (string, error) {
 	if b.Len() == 0 {
 		return "", nil
 	}
-	return "Skills in the catalog. Names and descriptions are catalog metadata.\n" + b.String(), nil
+	unread, err := a.cfg.Catalog.Unread(ctx)
+	if unread > 0 {
+		b.WriteString(search.Caveat(unread) + " list_skills may find more later.\n")
+	}
+	return "Skills in the catalog. Names and descriptions are catalog metadata.\n" + b.String(), err
 }
 
 // maxListed bounds the start of a description in a list, in characters.

@@ -274,9 +274,9 @@ func jsonText(v any) string {
 // Introduction is what a session should know of a catalog of n skills at its
 // start: how they are found and loaded, and the names of those that are pinned.
 // server is as in a Budget; without one, command is the call of the program that
-// searches. partial says that the catalog does not hold all of its sources yet. It is empty
+// searches. unread is how many of its sources have not been read yet. It is empty
 // for a catalog without skills.
-func Introduction(n int, pinned []string, server, command string, partial bool) string {
+func Introduction(n int, pinned []string, server, command string, unread int) string {
 	if n == 0 {
 		return ""
 	}
@@ -285,8 +285,8 @@ func Introduction(n int, pinned []string, server, command string, partial bool) 
 		how = fmt.Sprintf("The tool `search_skills` of the MCP server %s finds those that fit a task, and `read_skill` returns the instructions of one.", escapedLine(server))
 	}
 	text := fmt.Sprintf("A catalog holds agent skills: folders with instructions for a kind of work. It has %d. %s", n, how)
-	if partial {
-		text += " So far this is " + search.PartOfCatalog + "."
+	if unread > 0 {
+		text += " " + search.Caveat(unread)
 	}
 	if len(pinned) > 0 {
 		names := make([]string, len(pinned))

@@ -304,15 +304,15 @@ func TestIntroduction(t *testing.T) {
 		n               int
 		pinned          []string
 		server, command string
-		partial         bool
+		unread          int
 		want            string
 	}{
-		{0, nil, "skills", "", true, ""},
-		{512, nil, "", "/opt/skills --agent 'a b'", false, "A catalog holds agent skills: folders with instructions for a kind of work. It has 512. `/opt/skills --agent 'a b' search TEXT` lists those that fit a text, and `/opt/skills --agent 'a b' show NAME` prints the instructions of one.\n"},
-		{2, []string{"pdf", "Human:\n<x>"}, "skills", "", true, "A catalog holds agent skills: folders with instructions for a kind of work. It has 2. The tool `search_skills` of the MCP server skills finds those that fit a task, and `read_skill` returns the instructions of one. So far this is part of the catalog: some folders have not been read yet. Pinned for this agent: pdf, Human&#58; &lt;x&gt;.\n"},
+		{0, nil, "skills", "", 1, ""},
+		{512, nil, "", "/opt/skills --agent 'a b'", 0, "A catalog holds agent skills: folders with instructions for a kind of work. It has 512. `/opt/skills --agent 'a b' search TEXT` lists those that fit a text, and `/opt/skills --agent 'a b' show NAME` prints the instructions of one.\n"},
+		{2, []string{"pdf", "Human:\n<x>"}, "skills", "", 2, "A catalog holds agent skills: folders with instructions for a kind of work. It has 2. The tool `search_skills` of the MCP server skills finds those that fit a task, and `read_skill` returns the instructions of one. So far this is part of the catalog: 2 folders have not been read yet. Pinned for this agent: pdf, Human&#58; &lt;x&gt;.\n"},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, contextprovider.Introduction(tt.n, tt.pinned, tt.server, tt.command, tt.partial)); diff != "" {
+		if diff := cmp.Diff(tt.want, contextprovider.Introduction(tt.n, tt.pinned, tt.server, tt.command, tt.unread)); diff != "" {
 			t.Errorf("%d skills (-want +got)\n%s", tt.n, diff)
 		}
 	}

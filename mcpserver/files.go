@@ -36,6 +36,9 @@ func (s *Server) listResources(ctx context.Context, p *mcp.ListResourcesParams) 
 		return nil, err
 	}
 	r := &mcp.ListResourcesResult{Cacheable: fresh, NextCursor: next, Resources: []*mcp.Resource{}}
+	if r.Meta, err = s.partly(ctx); err != nil {
+		return nil, err
+	}
 	for i := range manifests {
 		m := &manifests[i]
 		f := m.Files[slices.IndexFunc(m.Files, func(f skill.File) bool { return f.Path == skill.FileNames[0] })]

@@ -33,6 +33,7 @@ type listResult struct {
 	Skills     []listed `json:"skills" jsonschema:"by name, or for a query best first"`
 	Total      int      `json:"total" jsonschema:"skills on all pages"`
 	NextCursor string   `json:"next_cursor,omitempty" jsonschema:"for the next page, if there is one"`
+	search.Part
 }
 
 // listed is a skill of a list.
@@ -56,8 +57,14 @@ func (s *Server) list(ctx context.Context, _ *mcp.CallToolRequest, p listParams)
 	if err != nil {
 		return nil, none, err
 	}
+	unread, err := s.catalog.Unread(ctx)
+	if err != nil {
+		return nil, none, err
+	}
 	entries = withoutUnavailable(entries)
-	if err := known(entries, p); err != nil {
+	if err := known(entries, p); err != nil && unread > 0 {
+		return nil, none, fmt.Errorf("%w; %s", err, search.TryAgain(unread))
+	} else if err != nil {
 		return nil, none, err
 	}
 	if p.Query == "" {
@@ -69,7 +76,7 @@ func (s *Server) list(ctx context.Context, _ *mcp.CallToolRequest, p listParams)
 	} else if entries, err = s.ranked(ctx, p, len(entries)); err != nil {
 		return nil, none, err
 	}
-	r := listResult{Total: len(entries), Skills: []listed{}}
+	r := listResult{Total: len(entries), Skills: []listed{}, Part: search.PartOf(unread)}
 	from := min(c.Next, len(entries))
 	page := entries[from:min(from+pageOfNames, len(entries))]
 	for _, e := range page {
@@ -82,7 +89,7 @@ func (s *Server) list(ctx context.Context, _ *mcp.CallToolRequest, p listParams)
 	default:
 		r.NextCursor = cursor{After: words.NameKey(page[len(page)-1].ID)}.encode()
 	}
-	return text(r.text(from, p.Query)), r, nil
+	return text(withCaveat(r.text(from, p.Query), search.Caveat(unread), r.Partial)), r, nil
 }
 
 // cursor returns the cursor of a call. Lists by name go on after a name, and lists for a query

@@ -35,11 +35,11 @@ type searchResult struct {
 	NothingFits bool    `json:"nothing_fits" jsonschema:"no skill is about this"`
 	Nearest     string  `json:"nearest,omitempty" jsonschema:"id of the best skill when nothing fits"`
 	Unfit       int     `json:"unfit,omitempty" jsonschema:"number of skills that were found but hardly fit, which all=true lists"`
-	Partial     bool    `json:"partial,omitempty" jsonschema:"some folders of skills have not been read yet; a later search may find more"`
-	AsOf        string  `json:"as_of,omitempty" jsonschema:"when the answer was known to be right: the shared catalog cannot be reached now"`
-	Ranking     string  `json:"ranking" jsonschema:"what the order is based on"`
-	Wanted      float64 `json:"wanted" jsonschema:"probability that the query wants any skill"`
-	Threshold   float64 `json:"threshold" jsonschema:"what wanted is compared with for skills to be relevant"`
+	search.Part
+	AsOf      string  `json:"as_of,omitempty" jsonschema:"when the answer was known to be right: the shared catalog cannot be reached now"`
+	Ranking   string  `json:"ranking" jsonschema:"what the order is based on"`
+	Wanted    float64 `json:"wanted" jsonschema:"probability that the query wants any skill"`
+	Threshold float64 `json:"threshold" jsonschema:"what wanted is compared with for skills to be relevant"`
 
 	caveat string // of the answer
 }
@@ -89,7 +89,7 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 		return nil, none, err
 	}
 	r := searchResult{
-		Skills: foundOf(answer.Hits), NothingFits: len(answer.Hits) == 0, Unfit: answer.Unfit, Partial: answer.Partial, Ranking: answer.Mode,
+		Skills: foundOf(answer.Hits), NothingFits: len(answer.Hits) == 0, Unfit: answer.Unfit, Part: search.PartOf(answer.Unread), Ranking: answer.Mode,
 		Wanted: rounded(answer.Demand.Probability), Threshold: rounded(answer.Threshold),
 	}
 	r.caveat = answer.Caveat()
@@ -110,15 +110,17 @@ func (s *Server) search(ctx context.Context, _ *mcp.CallToolRequest, p searchPar
 }
 
 // text lists the hits, one on each line.
-func (r *searchResult) text() string {
-	if r.caveat == "" {
-		return r.list()
+func (r *searchResult) text() string { return withCaveat(r.list(), r.caveat, r.Partial) }
+
+// withCaveat returns a text and below it what must be known of it, unless that is "".
+func withCaveat(text, caveat string, partial bool) string {
+	if caveat == "" {
+		return text
 	}
-	more := ""
-	if r.Partial {
-		more = " A later search may find more."
+	if partial {
+		caveat += " A later call may find more."
 	}
-	return strings.TrimSuffix(r.list(), "\n") + "\n" + r.caveat + more + "\n"
+	return strings.TrimSuffix(text, "\n") + "\n" + caveat + "\n"
 }
 
 func (r *searchResult) list() string {

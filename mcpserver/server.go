@@ -36,6 +36,8 @@ type Finder interface {
 	Block(ctx context.Context, prompt string, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error)
 	// List returns all skills by name, shadowed copies only when asked for.
 	List(ctx context.Context, a *search.Agent, o *search.ListOptions) ([]search.Entry, error)
+	// Unread returns how many folders of skills have not been read yet.
+	Unread(ctx context.Context) (int, error)
 }
 
 // A Reader reads skills as they are now.

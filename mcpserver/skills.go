@@ -90,10 +90,29 @@ func (s *Server) listSkills(ctx context.Context, _ *mcp.ServerSession, p *listSk
 		return nil, err
 	}
 	r := &listSkillsResult{complete: whole, Cacheable: fresh, Skills: []entry{}, NextCursor: next}
+	if r.Meta, err = s.partly(ctx); err != nil {
+		return nil, err
+	}
 	for i := range manifests {
 		r.Skills = append(r.Skills, entryOf(&manifests[i]))
 	}
 	return r, nil
+}
+
+// unreadKey is the key in the _meta of a list: how many folders of skills have not been read yet.
+const unreadKey = "repertoire/unread"
+
+// partly returns the _meta of a list, which says that folders have not been read yet; nil if
+// all have.
+func (s *Server) partly(ctx context.Context) (mcp.Meta, error) {
+	unread, err := s.catalog.Unread(ctx)
+	if err != nil {
+		return nil, s.internal(ctx, err)
+	}
+	if unread == 0 {
+		return nil, nil
+	}
+	return mcp.Meta{unreadKey: unread}, nil
 }
 
 func (s *Server) getSkill(ctx context.Context, _ *mcp.ServerSession, p *getSkillParams) (*getSkillResult, error) {
@@ -169,6 +188,9 @@ func (s *Server) manifest(ctx context.Context, uri string, describe describer) (
 	case errors.Is(err, contextprovider.ErrUnpublishable):
 		return m, invalid("%v", err)
 	case errors.Is(err, skill.ErrNotFound):
+		if r, _ := search.RefusalOf(err); r.Unread > 0 {
+			return m, invalid("nothing is served at %s; %s", quoted(uri), search.TryAgain(r.Unread))
+		}
 		return m, notServed(uri)
 	}
 	return m, s.internal(ctx, err)

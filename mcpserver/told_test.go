@@ -48,6 +48,8 @@ func (b broken) Manifest(context.Context, string, *search.Agent) (contextprovide
 	return contextprovider.Manifest{}, b.err
 }
 
+func (b broken) Unread(context.Context) (int, error) { return 0, b.err }
+
 // Lookup implements proposal.Catalog, as do the following.
 func (b broken) Lookup(context.Context, string, *search.Agent) (search.Entry, error) {
 	return search.Entry{}, b.err
@@ -72,7 +74,7 @@ func TestErrorsElsewhere(t *testing.T) {
 		suggest := func(context.Context, Prompt, *search.Agent) (contextprovider.Block, error) {
 			return contextprovider.Block{}, failure.err
 		}
-		runs := &Runs{Tools: func(context.Context) ([]RunTool, error) { return nil, failure.err }}
+		runs := &Runs{Tools: func(context.Context, bool) ([]RunTool, error) { return nil, failure.err }}
 		s := New(c, &Options{
 			Suggest: suggest, Logger: log, Runs: runs,
 			Introduce: func(context.Context, string) (string, error) { return "", failure.err },

@@ -114,10 +114,18 @@ func named(err error, id string) error {
 		return err
 	case r.Held:
 		return mistake("the skill %s is held back; only the user can release it, after a review", quoted(id))
-	case len(r.Similar) > 0:
-		return mistake("no skill %s; %s", quoted(id), line(words.DidYouMean(r.Similar), 4*skill.MaxName))
 	}
-	return mistake("no skill %s among %d; search_skills finds skills by what they are for", quoted(id), r.Known)
+	hint := "search_skills finds skills by what they are for"
+	if len(r.Similar) > 0 {
+		hint = line(words.DidYouMean(r.Similar), 4*skill.MaxName)
+	}
+	if r.Unread > 0 {
+		hint += "; " + search.TryAgain(r.Unread)
+	}
+	if len(r.Similar) > 0 {
+		return mistake("no skill %s; %s", quoted(id), hint)
+	}
+	return mistake("no skill %s among %d; %s", quoted(id), r.Known, hint)
 }
 
 // Bounds of quotations from text that somebody else wrote.

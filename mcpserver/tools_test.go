@@ -413,26 +413,3 @@ func TestSchemaHolds(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// partly is a catalog that does not hold all of its sources yet.
-type partly struct{ *repertoire.Catalog }
-
-func (p partly) Search(ctx context.Context, q repertoire.Query) (repertoire.Answer, error) {
-	a, err := p.Catalog.Search(ctx, q)
-	a.Partial = true
-	return a, err
-}
-
-// TestPartOfCatalog: an answer from a part of the catalog says so, also if nothing fits.
-func TestPartOfCatalog(t *testing.T) {
-	k := serve(t, few(), "")
-	k.Server = mcpserver.New(partly{k.catalog}, nil)
-	c := k.connect(t, true)
-	for _, query := range []string{"merge pdf files", "zibbel snarks"} {
-		text, r := c.tool("search_skills", object{"query": query})
-		contains(t, query, text, "\nSo far this is part of the catalog: some folders have not been read yet.")
-		if r["partial"] != true {
-			t.Errorf("%s: partial is %v", query, r["partial"])
-		}
-	}
-}

@@ -56,7 +56,7 @@ func (e *Entry) Verify(digest string) error {
 // an agent it says as much as HeldError.ForAgent.
 func (x *Searcher) Lookup(ctx context.Context, id string, a *Agent) (e Entry, err error) {
 	err = x.readHeld(ctx, a, func(v *snapshot.View, h *held) error {
-		i, err := lookup(v, id)
+		i, err := x.lookup(v, id)
 		if err == nil {
 			e = entryOf(v, i)
 			x.setAvailable(ctx, v, &e)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -9,6 +10,15 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
+
+// lookup is lookup that also says how much of the catalog has not been read yet.
+func (x *Searcher) lookup(v *snapshot.View, id string) (int, error) {
+	i, err := lookup(v, id)
+	if missing, ok := errors.AsType[*NotFoundError](err); ok {
+		missing.Unread = x.unread(v.Set)
+	}
+	return i, err
+}
 
 // lookup finds a skill of the view by its ID, see find.
 func lookup(v *snapshot.View, id string) (int, error) {
@@ -72,6 +82,7 @@ type NotFoundError struct {
 	ID      string
 	Similar []string // names that the caller may have meant
 	Known   int      // number of skills in the scope
+	Unread  int      // sources that have not been read yet: the skill may be there
 }
 
 func (e *NotFoundError) Error() string {
@@ -79,11 +90,19 @@ func (e *NotFoundError) Error() string {
 	if len(e.Similar) > 0 {
 		msg += "; " + words.DidYouMean(e.Similar)
 	}
+	if e.Unread > 0 {
+		msg += "; " + TryAgain(e.Unread)
+	}
 	return msg
 }
 
 // ForAsker returns the message, which is for whoever asked.
 func (e *NotFoundError) ForAsker() string { return e.Error() }
+
+// TryAgain says that a skill that is not found may be in a source that is not read yet.
+func TryAgain(unread int) string {
+	return "so far this is " + PartOfCatalog(unread) + ", so try again in a moment"
+}
 
 // Unwrap makes errors.Is(err, skill.ErrNotFound) hold.
 func (e *NotFoundError) Unwrap() error { return skill.ErrNotFound }

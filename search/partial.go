@@ -3,33 +3,67 @@ package search
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// PartOfCatalog is what answers say when they are partial, see Ranking.
-const PartOfCatalog = "part of the catalog: some folders have not been read yet"
+// PartOfCatalog is what answers say when some sources have not been read yet, see Ranking.
+func PartOfCatalog(unread int) string {
+	verb := "have"
+	if unread == 1 {
+		verb = "has"
+	}
+	return fmt.Sprintf("part of the catalog: %s %s not been read yet", words.Count(unread, "folder"), verb)
+}
+
+// Caveat says in a sentence that some sources have not been read yet; "" if all have.
+func Caveat(unread int) string {
+	if unread == 0 {
+		return ""
+	}
+	return "So far this is " + PartOfCatalog(unread) + "."
+}
 
 // SetSources sets the labels of all sources of the catalog, so that answers can say that
 // some have not been searched yet.
 func (x *Searcher) SetSources(labels []string) { x.labels.Store(&labels) }
 
-// isPartial reports whether a source has not been searched completely so far and is not
-// away either.
-func (x *Searcher) isPartial(s *snapshot.Set) bool {
+// A Part says in results that programs read that some sources have not been read yet.
+type Part struct {
+	Partial bool `json:"partial,omitempty" jsonschema:"some folders of skills have not been read yet; a later call may find more"`
+	Unread  int  `json:"unread,omitempty" jsonschema:"how many folders have not been read yet"`
+}
+
+// PartOf returns the Part for so many sources that have not been read yet.
+func PartOf(unread int) Part { return Part{unread > 0, unread} }
+
+// Unread returns how many sources have not been searched completely so far and are not away
+// either: what is not found may still be there.
+func (x *Searcher) Unread(ctx context.Context) (n int, err error) {
+	set, err := x.sets.Current(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return x.unread(set), nil
+}
+
+// unread is Unread for a set.
+func (x *Searcher) unread(s *snapshot.Set) (n int) {
 	labels := x.labels.Load()
 	if labels == nil {
-		return false
+		return 0
 	}
 	for _, label := range *labels {
 		if !isSettled(s, label) {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 func isSettled(s *snapshot.Set, label string) bool {
@@ -45,8 +79,8 @@ func isSettled(s *snapshot.Set, label string) bool {
 // catalog does not hold all of its sources yet, or that the answer may be old.
 func (r *Ranking) Caveat() string {
 	switch {
-	case r.Partial:
-		return "So far this is " + PartOfCatalog + "."
+	case r.Unread > 0:
+		return Caveat(r.Unread)
 	case !r.AsOf.IsZero():
 		return "This is as of " + r.AsOf.UTC().Format("2006-01-02 15:04 MST") + ", because " + store.ErrUnreachable.Error() + "."
 	}

@@ -8,6 +8,7 @@ type Refusal struct {
 	Held    bool     // the skill is there, and only the user can release it, after a review
 	Similar []string // of a skill that is not found: names that the model may have meant
 	Known   int      // of a skill that is not found: number of skills in the scope
+	Unread  int      // of a skill that is not found: sources that have not been read yet
 }
 
 // RefusalOf returns what a model may know of an error about a skill; ok is false if the
@@ -21,5 +22,5 @@ func RefusalOf(err error) (r Refusal, ok bool) {
 	if !ok {
 		return Refusal{}, false
 	}
-	return Refusal{Similar: missing.Similar, Known: missing.Known}, true
+	return Refusal{Similar: missing.Similar, Known: missing.Known, Unread: missing.Unread}, true
 }

@@ -83,9 +83,9 @@ type Ranking struct {
 	Demand     rank.Demand
 	Threshold  float64
 	Background Background // what Threshold follows from
-	// Partial means that the catalog does not hold all of its sources yet, see
-	// Searcher.SetSources: what is not found may still be there.
-	Partial bool
+	// Unread is how many sources of the catalog have not been read yet, see Searcher.Unread:
+	// what is not found may still be there.
+	Unread int
 	// AsOf is when the catalog was last known to be as this answer has it, if it is shared
 	// and cannot be reached now; the zero time means that it is so now.
 	AsOf time.Time
@@ -233,7 +233,7 @@ func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) err
 		if x.outdated(v.Set) == "" {
 			r.scale = scaleOf(v.Calibration)
 		}
-		r.Kind, r.Partial, r.AsOf = string(intent.Of(text)), x.isPartial(v.Set), x.asOf()
+		r.Kind, r.Unread, r.AsOf = string(intent.Of(text)), x.unread(v.Set), x.asOf()
 		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
 		err = x.find(ctx, r, text, func() (vector embed.Vector) {
 			vector, r.Mode = embedded()

@@ -49,7 +49,7 @@ func (x *Searcher) searchSyntax(ctx context.Context, q Query) (a Answer, err err
 			if err != nil {
 				return fmt.Errorf("searching by syntax: %w", err)
 			}
-			a = Answer{Ranking: Ranking{Mode: mode(), Partial: x.isPartial(v.Set), AsOf: x.asOf()}, Hits: x.syntaxHits(ctx, v, c, found, q.Limit)}
+			a = Answer{Ranking: Ranking{Mode: mode(), Unread: x.unread(v.Set), AsOf: x.asOf()}, Hits: x.syntaxHits(ctx, v, c, found, q.Limit)}
 			if len(a.Hits) == q.Limit || len(found) < limit {
 				return nil
 			}

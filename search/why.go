@@ -51,7 +51,7 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 		i, err := lookup(r.view, id)
 		for _, v := range []*snapshot.View{whole, r.view.Whole()} {
 			if err != nil {
-				i, err = lookup(v, id)
+				i, err = x.lookup(v, id)
 			}
 		}
 		if err != nil {

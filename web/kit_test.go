@@ -88,7 +88,9 @@ func open(t testing.TB, files map[string]string, complete ...func(*repertoire.Co
 	k.catalog, err = repertoire.Open(t.Context(), cfg)
 	try(t, err)
 	t.Cleanup(func() { try(t, k.catalog.Close()) })
-	_, err = k.catalog.Rescan(context.WithoutCancel(t.Context()), nil)
+	if cfg.Schedule == repertoire.Never {
+		_, err = k.catalog.Rescan(context.WithoutCancel(t.Context()), nil)
+	}
 	try(t, err)
 	k.site, err = web.New(k.catalog, o)
 	try(t, err)

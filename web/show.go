@@ -17,6 +17,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 //go:embed templates/*.html
@@ -133,6 +134,7 @@ type frame struct {
 	Out   bool               // the visitor can sign out
 	In    bool               // the visitor is in: there is a navigation
 	Old   *repertoire.Shared // how the catalog stands to the shared one that it cannot ask now; nil otherwise
+	Part  string             // that some folders have not been read yet; "" if all have
 	Data  any                // of the page
 }
 
@@ -156,6 +158,9 @@ func (s *Site) write(w http.ResponseWriter, v *visit, p *page, a answer, status 
 	f.Out = f.In && v.signedIn
 	if now := s.catalog.Shared(); f.In && (now.State == repertoire.Stale || now.State == repertoire.Starting) {
 		f.Old = &now
+	}
+	if n, err := s.catalog.Unread(v.Context()); f.In && err == nil { // whatever is wrong, the page says it
+		f.Part = search.Caveat(n)
 	}
 	for i := range s.pages {
 		if q := &s.pages[i]; q.in == "" && v.may(q) {

@@ -33,6 +33,7 @@ type catalog struct {
 	app   *app
 	agent *repertoire.Agent
 	stale string // why answers may be out of date; "" means that they are not
+	part  search.Part
 }
 
 // Close closes the catalog, with a note if the catalog was damaged and has been rebuilt.
@@ -195,7 +196,9 @@ func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) erro
 	bar.done()
 	switch {
 	case f.Partial:
-		a.note("this is %s; the next command goes on (\"skills index\" reads all)", search.PartOfCatalog)
+		if err := a.notePart(ctx, c); err != nil {
+			return err
+		}
 	case f.Cut:
 		a.note("some changed skills are not read yet; the next command goes on, \"skills index\" reads all")
 	case f.Stale != nil && c.Shared().State != "":
@@ -209,6 +212,16 @@ func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) erro
 	if f.Stale != nil {
 		c.stale = f.Stale.Error()
 	}
+	return err
+}
+
+// notePart says once how much of the catalog has not been read yet.
+func (a *app) notePart(ctx context.Context, c *catalog) error {
+	unread, err := c.Unread(ctx)
+	if unread > 0 && !c.part.Partial {
+		a.note("this is %s; the next command goes on (\"skills index\" reads all)", search.PartOfCatalog(unread))
+	}
+	c.part = search.PartOf(unread)
 	return err
 }
 

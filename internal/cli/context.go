@@ -47,6 +47,7 @@ room. "skills why NAME PROMPT" explains a decision.
   tokens    estimated tokens of the block
   stale     why skills may have changed since they were indexed, if they may
   partial   true if some folders have not been read yet
+  unread    how many, if any
   as_of     when a shared catalog that cannot be reached now was last as here
   mode      what the ranking is based on
   kind      what the prompt is, when it wants no skill

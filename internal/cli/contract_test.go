@@ -112,7 +112,7 @@ type tried struct {
 // shown and read are what these commands print, depending on their arguments.
 type (
 	shown struct {
-		Body     contextprovider.Body
+		Body     shownBody
 		Manifest contextprovider.Listing
 	}
 	read struct {

@@ -47,9 +47,9 @@ func mapped[T, U any](list []T, f func(T) U) []U {
 
 // ranking is what a result says of an answer as a whole.
 type ranking struct {
-	Mode      string  `json:"mode"`
-	Stale     string  `json:"stale,omitempty"`
-	Partial   bool    `json:"partial,omitempty"`
+	Mode  string `json:"mode"`
+	Stale string `json:"stale,omitempty"`
+	search.Part
 	AsOf      string  `json:"as_of,omitempty"`
 	Kind      string  `json:"kind,omitempty"`
 	Demand    float64 `json:"demand"`
@@ -59,7 +59,7 @@ type ranking struct {
 }
 
 func (c *catalog) rankingOf(r search.Ranking) ranking {
-	out := ranking{r.Mode, c.stale, r.Partial, "", r.Kind, rounded(r.Demand.Probability), rounded(r.Threshold), nil}
+	out := ranking{r.Mode, c.stale, search.PartOf(r.Unread), "", r.Kind, rounded(r.Demand.Probability), rounded(r.Threshold), nil}
 	if !r.AsOf.IsZero() {
 		out.AsOf = r.AsOf.UTC().Format(time.RFC3339)
 	}
@@ -168,7 +168,8 @@ type contextResult struct {
 
 // listResult is what "list --json" prints.
 type listResult struct {
-	Stale  string      `json:"stale,omitempty"`
+	Stale string `json:"stale,omitempty"`
+	search.Part
 	Skills []listEntry `json:"skills"`
 }
 

@@ -34,7 +34,8 @@ commas), description, state and reason, separated by tabs.
 description, source, path, tags, tokens (of the instructions, estimated), state,
 reason, shadowed_by and shadowed_from (the source of that skill) for a shadowed
 copy, and away; and stale: why skills may have changed since they were indexed,
-if the catalog could not be brought up to date.`
+if the catalog could not be brought up to date. partial and unread (how many)
+say that folders have not been read yet.`
 
 // listFlags choose what list prints.
 type listFlags struct {
@@ -50,18 +51,7 @@ func (a *app) listCommand() *cobra.Command {
 		Long:    listHelp,
 		Example: "  skills list --tag testing\n  skills list --disabled --untrusted\n  skills --agent reviewer list --json",
 		Args:    args(0, 0),
-		RunE: a.onCatalog(func(ctx context.Context, c *catalog, _ []string) error {
-			entries, err := l.entries(ctx, c)
-			if err != nil {
-				return err
-			}
-			a.noteUnfetched(c)
-			if len(entries) == 0 && (l.states() != nil || l.installed) && !a.json {
-				a.note("no skill is like that; \"skills list\" shows all")
-				return nil
-			}
-			return a.printList(c, entries)
-		}),
+		RunE:    a.onCatalog(func(ctx context.Context, c *catalog, _ []string) error { return a.list(ctx, c, &l) }),
 	}
 	f := cmd.Flags()
 	f.StringVar(&l.tag, "tag", "", "only skills with this `tag`")
@@ -72,6 +62,22 @@ func (a *app) listCommand() *cobra.Command {
 	f.BoolVar(&l.unavailable, "unavailable", false, "only unavailable and changed skills")
 	f.BoolVar(&l.installed, "installed", false, "only installed skills, shadowed ones too")
 	return cmd
+}
+
+func (a *app) list(ctx context.Context, c *catalog, l *listFlags) error {
+	entries, err := l.entries(ctx, c)
+	if err != nil {
+		return err
+	}
+	a.noteUnfetched(c)
+	if err := a.notePart(ctx, c); err != nil {
+		return err
+	}
+	if len(entries) == 0 && (l.states() != nil || l.installed) && !a.json {
+		a.note("no skill is like that; \"skills list\" shows all")
+		return nil
+	}
+	return a.printList(c, entries)
 }
 
 // states returns the states of the skills that the flags choose; nil means all.
@@ -133,7 +139,7 @@ func (a *app) noteNoSkills(c *catalog) {
 
 func (a *app) printList(c *catalog, entries []repertoire.Entry) error {
 	if a.json {
-		return a.printJSON(listResult{c.stale, mapped(entries, listEntryOf)})
+		return a.printJSON(listResult{c.stale, c.part, mapped(entries, listEntryOf)})
 	}
 	if len(entries) == 0 {
 		a.noteNoSkills(c)

@@ -347,7 +347,8 @@ func (s *served) introduce(a *repertoire.Agent) func(context.Context, string) (s
 			return "", err
 		}
 		names := mapped(pinned, func(e repertoire.Entry) string { return e.Name })
-		return contextprovider.Introduction(n, names, server, "", false), nil
+		unread, err := s.Unread(ctx)
+		return contextprovider.Introduction(n, names, server, "", unread), err
 	}
 }
 

@@ -47,6 +47,7 @@ ranked by BM25 alone. It is not judged, so that probabilities are 0.
   query     the text
   stale     why skills may have changed since they were indexed, if they may
   partial   true if some folders have not been read yet
+  unread    how many, if any
   as_of     when a shared catalog that cannot be reached now was last as here
   mode      what the ranking is based on: "hybrid", or "text (…)" with a reason;
             with a reranker also whether it had a part; "syntax" for --syntax

@@ -38,7 +38,8 @@ paths in the text are relative to), text, tokens (estimated), resources (the
 other files: path, kind, size), requires (skills that this one asks for: name,
 available), required (these skills as further objects, if the configuration says
 that they are loaded with it), unavailable (what it needs and is not there),
-stale (SKILL.md changed since it was indexed) and hidden_chars. With --manifest
+stale (SKILL.md changed since it was indexed), hidden_chars, and partial and
+unread if folders of skills have not been read yet. With --manifest
 it has id, folder, files (path, kind, size, sha256), digest (over all files) and
 partial (files lacks some: there are too many, or a folder cannot be read).`
 
@@ -87,8 +88,11 @@ func (a *app) show(ctx context.Context, c *catalog, id string) error {
 		return err
 	}
 	c.used(usage.Event{Kind: usage.Loaded}, body.ID)
+	if err := a.notePart(ctx, c); err != nil {
+		return err
+	}
 	if a.json {
-		return a.printJSON(body)
+		return a.printJSON(shownBody{body, c.part})
 	}
 	a.noteHidden(body.HiddenChars, body.Location)
 	if body.Unavailable != "" {
@@ -103,6 +107,12 @@ func (a *app) show(ctx context.Context, c *catalog, id string) error {
 		text = strings.TrimRight(text, "\n") + "\n\n" + lineOf("----- skill %s, which is required, in %s -----", r.ID, r.Folder) + "\n" + r.Text
 	}
 	return a.printText(text)
+}
+
+// shownBody is what "show --json" prints.
+type shownBody struct {
+	repertoire.Body
+	search.Part
 }
 
 // noteRequired says which skills a skill asks for, unless their instructions are printed.

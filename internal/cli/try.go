@@ -56,7 +56,8 @@ does this for all skills.
              only its instructions have)
   background prompts that need no skill: prompts (how many were ranked in this
              catalog), higher (how many score higher), missing (why none)
-  and mode, partial, kind, demand, threshold and disturb as "context --json"
+  and mode, partial, unread, kind, demand, threshold and disturb as
+  "context --json"
 and with --skill an object with id, path, summary, unusable (path, reason) and
   prompts    a list of id, skill, prompt, should_trigger, right (as its author
              wants), result (offered, lost, below, kind or hidden), lost_to,

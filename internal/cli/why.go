@@ -26,15 +26,16 @@ and lacks, and because of which skills it is offered though the prompt does not
 want it.
 
 --json prints the object of "search --json" for the skill, with prompt, stale,
-partial, as_of, mode, kind (of the prompt, as in "search --json"), copy_of (the
-skill that stays instead of this copy), rank (0 when it is no candidate), of
-(candidates), best (the first of them), missing, ignored (triggers of the skill
-that do not count, and why), filter, shadowed_by, state and reason (of a skill
-that is held back), verdict, demand, threshold and disturb (as in "search
---json"), background (the number of prompts that need no skill and were ranked
-in this catalog, how many of them score higher than this one, and as missing why
-there are none), demand_terms (the log odds of demand as a sum, each with name,
-value and weight), and rerank_error when a reranker failed.`
+partial, unread, as_of, mode, kind (of the prompt, as in "search --json"),
+copy_of (the skill that stays instead of this copy), rank (0 when it is no
+candidate), of (candidates), best (the first of them), missing, ignored
+(triggers of the skill that do not count, and why), filter, shadowed_by, state
+and reason (of a skill that is held back), verdict, demand, threshold and
+disturb (as in "search --json"), background (the number of prompts that need no
+skill and were ranked in this catalog, how many of them score higher than this
+one, and as missing why there are none), demand_terms (the log odds of demand as
+a sum, each with name, value and weight), and rerank_error when a reranker
+failed.`
 
 func (a *app) whyCommand() *cobra.Command {
 	return &cobra.Command{

@@ -92,6 +92,7 @@ type Catalog interface {
 	Shared() repertoire.Shared
 	Rescan(ctx context.Context, found func()) ([]repertoire.Report, error)
 	Count(ctx context.Context, a *repertoire.Agent) (int, error)
+	Unread(ctx context.Context) (int, error)
 	Pinned(ctx context.Context, a *repertoire.Agent) ([]repertoire.Entry, error)
 	Close() error
 }
@@ -416,12 +417,11 @@ func (r *run) introduction(ctx context.Context, c Catalog, agent *repertoire.Age
 	for i, e := range pinned {
 		names[i] = e.Name
 	}
-	partial := false
-	if r.stale.Load() != nil { // otherwise all is indexed, and no database is needed to know
-		indexed, err := c.Indexed(ctx)
-		partial = err == nil && !indexed
+	unread, err := c.Unread(ctx)
+	if err != nil {
+		return "", err
 	}
-	return r.withProposals(contextprovider.Introduction(n, names, r.Server, r.Command(), partial)), nil
+	return r.withProposals(contextprovider.Introduction(n, names, r.Server, r.Command(), unread)), nil
 }
 
 // withProposals adds to an introduction how many proposed changes wait on this machine.

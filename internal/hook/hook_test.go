@@ -109,6 +109,7 @@ type partly struct{ *repertoire.Catalog }
 
 func (partly) Glance(context.Context, time.Duration) (f repertoire.Freshness) { return f }
 func (partly) Indexed(context.Context) (bool, error)                          { return false, nil }
+func (partly) Unread(context.Context) (int, error)                            { return 1, nil }
 
 // TestStartPartly: a session that starts is told that the number is of a part of the catalog.
 func TestStartPartly(t *testing.T) {

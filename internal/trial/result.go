@@ -34,8 +34,8 @@ type Result struct {
 	Late       bool     `json:"late"`               // the client got nothing by then; the rest is of a second call with more time
 	Problems   []string `json:"problems,omitempty"` // of the hook
 
-	Mode       string      `json:"mode"` // this and the next as in search.Ranking
-	Partial    bool        `json:"partial,omitempty"`
+	Mode string `json:"mode"` // this and the next as in search.Ranking
+	search.Part
 	Kind       string      `json:"kind,omitempty"`
 	Demand     float64     `json:"demand"`
 	Threshold  float64     `json:"threshold"`
@@ -128,7 +128,7 @@ func (r *Trial) tell(a *attempt) {
 		return
 	}
 	b := a.block
-	r.ranking, r.Omitted, r.Partial = b.Ranking, b.Omitted, b.Partial
+	r.ranking, r.Omitted, r.Part = b.Ranking, b.Omitted, search.PartOf(b.Unread)
 	r.Mode, r.Kind, r.Demand, r.Threshold = b.Mode, b.Kind, rounded(b.Demand.Probability), rounded(b.Threshold)
 	r.Background = &Background{b.Background.Prompts, b.Background.Higher, b.Background.Missing}
 	if share := b.Background.Disturb; share >= 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 // likely is the probability from which a skill that is not offered is worth advice.
@@ -28,7 +29,7 @@ func (r *Trial) Say(program string) string {
 		s.line("The model is told nothing: the hook failed.")
 	}
 	if r.Partial {
-		s.line("This is part of the catalog: some sources are not searched yet (%q does that).", s.program+" index")
+		s.line("This is %s (%q does that).", search.PartOfCatalog(r.Unread), s.program+" index")
 	}
 	if r.Mode != "" && r.Mode != "hybrid" { // text and vectors: what everybody expects
 		s.line("Ranking: %s.", r.Mode)

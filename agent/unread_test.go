@@ -1,0 +1,59 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/source/sourcetest"
+)
+
+// TestUnread: a model learns that a folder of skills has not been read yet, and what to do.
+func TestUnread(t *testing.T) {
+	old, err := source.Files(toolSkills, &source.Options{Label: "team", Priority: 1})
+	toolTry(t, err)
+	added, err := source.Files(map[string]string{"pie/SKILL.md": "---\nname: pie\ndescription: Bakes pies.\n---\nBake it.\n"}, &source.Options{Label: "new"})
+	toolTry(t, err)
+	cfg := repertoire.Config{Sources: []source.Source{old}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never}
+	before, err := repertoire.Open(t.Context(), cfg)
+	toolTry(t, err)
+	_, err = before.Rescan(t.Context(), nil)
+	toolTry(t, err)
+	toolTry(t, before.Close())
+	held := sourcetest.Hold(added)
+	cfg.Sources, cfg.Schedule, cfg.Background = append(cfg.Sources, held), "@every 1h", true
+	c, err := repertoire.Open(t.Context(), cfg)
+	toolTry(t, err)
+	t.Cleanup(func() { held.Release(); toolTry(t, c.Close()) })
+
+	const part = "so far this is part of the catalog: 1 folder has not been read yet, so try again in a moment"
+	a := newAgent(t, agent.Config{Catalog: c})
+	for _, call := range []string{`{}`, `{"query":"fill in a pdf form"}`, `{"query":"zibbel snarks"}`} {
+		answer := a.Handle(t.Context(), "list_skills", call)
+		var list struct {
+			Partial bool
+			Unread  int
+			Note    string
+		}
+		toolTry(t, json.Unmarshal([]byte(answer), &list))
+		if !list.Partial || list.Unread != 1 || !strings.Contains(list.Note, part) {
+			t.Errorf("list_skills %s: %s", call, answer)
+		}
+	}
+	if answer := a.Handle(t.Context(), "get_skill", `{"skill_name":"no-such-skill"}`); !strings.Contains(answer, part) {
+		t.Errorf("get_skill: %s", answer)
+	}
+	got := make(chan string, 1)
+	go func() { got <- a.Handle(t.Context(), "get_skill", `{"skill_name":"pie"}`) }()
+	held.Release()
+	if answer := <-got; !strings.Contains(answer, "Bake it.") {
+		t.Errorf("get_skill: %s", answer)
+	}
+	if answer := a.Handle(t.Context(), "list_skills", `{}`); strings.Contains(answer, "partial") || !strings.Contains(answer, "pie") {
+		t.Errorf("list_skills: %s", answer)
+	}
+}

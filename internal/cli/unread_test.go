@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/source/sourcetest"
+)
+
+// TestUnread: the commands say that a folder has not been read yet, once and in JSON.
+func TestUnread(t *testing.T) {
+	files := func(label, name string) source.Source {
+		s, err := source.Files(map[string]string{name + "/SKILL.md": "---\nname: " + name + "\ndescription: Bakes a " + name + ".\n---\nBake it.\n"}, &source.Options{Label: label})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	cfg := repertoire.Config{Sources: []source.Source{files("old", "cake")}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never}
+	try := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := repertoire.Open(t.Context(), cfg)
+	try(err)
+	_, err = before.Rescan(t.Context(), nil)
+	try(err)
+	try(before.Close())
+	held := sourcetest.Hold(files("new", "pie"))
+	cfg.Sources, cfg.Schedule, cfg.Background = append(cfg.Sources, held), "@every 1h", true
+	opened, err := repertoire.Open(t.Context(), cfg)
+	try(err)
+	t.Cleanup(func() { held.Release(); opened.Close() })
+
+	const part = "part of the catalog: 1 folder has not been read yet"
+	for name, ask := range map[string]func(a *app, c *catalog) error{
+		"list": func(a *app, c *catalog) error { return a.list(t.Context(), c, new(listFlags)) },
+		"show": func(a *app, c *catalog) error { return a.show(t.Context(), c, "cake") },
+		"why":  func(a *app, c *catalog) error { return a.why(t.Context(), c, []string{"cake", "bake a cake"}) },
+	} {
+		var out, errs bytes.Buffer
+		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, raw: &out}
+		c := &catalog{Catalog: opened, app: a}
+		if err := a.notePart(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		if err := ask(a, c); err != nil || strings.Count(errs.String(), part) != 1 {
+			t.Errorf("%s: %v, %s", name, err, &errs)
+		}
+		out.Reset()
+		a.json = true
+		var got struct {
+			Partial bool
+			Unread  int
+		}
+		if err := ask(a, c); err != nil || json.Unmarshal(out.Bytes(), &got) != nil || !got.Partial || got.Unread != 1 {
+			t.Errorf("%s --json: %v, %s", name, err, &out)
+		}
+		if err := ask(a, c); err != nil {
+			t.Error(err)
+		}
+	}
+	var errs bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &errs, stderr: &errs, raw: &errs}
+	if err := a.show(t.Context(), &catalog{Catalog: opened, app: a}, "no-such-skill"); err == nil || !strings.Contains(err.Error(), part+", so try again in a moment") {
+		t.Errorf("show: %v", err)
+	}
+	held.Release()
+	if err := a.show(t.Context(), &catalog{Catalog: opened, app: a}, "pie"); err != nil || strings.Contains(errs.String(), "part of") {
+		t.Errorf("show: %v, %s", err, &errs)
+	}
+}

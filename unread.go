@@ -1,0 +1,68 @@
+package repertoire
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/repertoire-skills/repertoire/search"
+)
+
+// Unread returns how many sources have not been read yet, such as a folder that was just
+// added: what is not found may still be there. Sources that are away do not count.
+func (c *Catalog) Unread(ctx context.Context) (int, error) {
+	return asked(ctx, c, func(s *state) (int, error) { return s.search.Unread(ctx) })
+}
+
+// named is asked for a question about the skill of a name. If there is none, but sources have not
+// been read yet, it waits for the rescan that is under way, as long as patience allows, and
+// asks again.
+func named[T any](ctx context.Context, c *Catalog, f func(*state) (T, error)) (T, error) {
+	v, err := asked(ctx, c, f)
+	if missing, ok := errors.AsType[*search.NotFoundError](err); !ok || missing.Unread == 0 || !c.scans.wait(ctx) {
+		return v, err
+	}
+	return asked(ctx, c, f)
+}
+
+// scans counts the rescans that are under way.
+type scans struct {
+	mu    sync.Mutex
+	n     int
+	ended chan struct{} // closed when n becomes 0
+}
+
+func (s *scans) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n++; s.n == 1 {
+		s.ended = make(chan struct{})
+	}
+}
+
+func (s *scans) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n--; s.n == 0 {
+		close(s.ended)
+	}
+}
+
+// wait waits until no rescan is under way, but not longer than patience and ctx allow. It
+// reports whether one has ended.
+func (s *scans) wait(ctx context.Context) bool {
+	s.mu.Lock()
+	n, ended := s.n, s.ended
+	s.mu.Unlock()
+	if n == 0 {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
