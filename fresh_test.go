@@ -3,10 +3,12 @@ package repertoire_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -53,13 +55,49 @@ func TestFreshen(t *testing.T) {
 // TestFigures: what a catalog tells of itself, for all and for an agent.
 func TestFigures(t *testing.T) {
 	baker := &repertoire.Agent{Name: "baker", Exclude: repertoire.Rules{Names: []string{"cake"}}}
-	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("bread", "cake", "pie"))}})
-	for a, want := range map[*repertoire.Agent]int{nil: 3, baker: 2} {
+	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 1, docs("bread", "cake", "pie")), memory(t, "b", 0, docs("pie", "tart"))}})
+	other := &repertoire.Agent{Name: "other", Include: repertoire.Rules{Sources: []string{"b"}}}
+	for a, want := range map[*repertoire.Agent]int{nil: 4, baker: 3, other: 2} {
 		if n, err := c.Count(t.Context(), a); n != want || err != nil {
 			t.Errorf("%+v sees %d skills, error %v; want %d", a, n, err, want)
 		}
 	}
 	if mode, err := c.Mode(t.Context()); mode != "hybrid" || err != nil {
 		t.Errorf("mode %q, error %v", mode, err)
+	}
+}
+
+// TestModeAsksNobody: what ranking is based on follows from what is compiled.
+func TestModeAsksNobody(t *testing.T) {
+	e := new(embedtest.Fake)
+	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("bread"))}, Embedder: e})
+	try(t, c.Embed(t.Context(), nil))
+	before := e.Calls()
+	mode, err := c.Mode(t.Context())
+	answer, _ := c.Search(t.Context(), repertoire.Query{Text: "bread", Limit: 1})
+	if err != nil || mode != answer.Mode || mode != "hybrid" {
+		t.Errorf("mode %q, error %v; an answer says %q", mode, err, answer.Mode)
+	}
+	if n := e.Calls() - before; n != 1 { // by the search
+		t.Errorf("the embedder was asked %d times", n)
+	}
+}
+
+// BenchmarkFigures asks what each session asks at its start.
+func BenchmarkFigures(b *testing.B) {
+	names := make([]string, 2000)
+	for i := range names {
+		names[i] = fmt.Sprintf("skill-%04d", i)
+	}
+	c := scanned(b, repertoire.Config{Sources: []source.Source{memory(b, "a", 0, docs(names...))}})
+	baker := &repertoire.Agent{Name: "baker", Exclude: repertoire.Rules{Names: []string{"cake"}}}
+	for b.Loop() {
+		n, err := c.Count(b.Context(), baker)
+		if err == nil {
+			_, err = c.Mode(b.Context())
+		}
+		if n != len(names) || err != nil {
+			b.Fatal(n, err)
+		}
 	}
 }

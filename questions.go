@@ -3,7 +3,6 @@ package repertoire
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
@@ -176,22 +175,15 @@ func (c *Catalog) SourceSizes(ctx context.Context) ([]search.SourceSize, error) 
 	return asked(ctx, c, func(s *state) ([]search.SourceSize, error) { return s.search.SourceSizes(ctx) })
 }
 
-// Count returns how many skills an agent is offered; nil means all agents.
+// Count returns how many skills an agent is offered; nil means all agents. It reads no skill.
 func (c *Catalog) Count(ctx context.Context, a *Agent) (int, error) {
-	if a == nil {
-		offered, _, err := c.count(ctx)
-		return offered, err
-	}
-	entries, err := c.List(ctx, a, nil)
-	entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Away })
-	return len(entries), err
+	return asked(ctx, c, func(s *state) (int, error) { return s.search.Count(ctx, a) })
 }
 
-// Mode returns what ranking is based on now, see Answer.
+// Mode returns what ranking is based on if the embedder answers in time, see Answer. It asks
+// no embedder.
 func (c *Catalog) Mode(ctx context.Context) (string, error) {
-	// Only an answer tells: an embedder that is slow shows when it is asked.
-	answer, err := c.Search(ctx, Query{Text: "mode", Limit: 1})
-	return answer.Mode, err
+	return asked(ctx, c, func(s *state) (string, error) { return s.search.Mode(ctx) })
 }
 
 // asked is repaired for a question, which waits for the first scan of a catalog

@@ -103,6 +103,19 @@ func (r reader) File(ctx context.Context, e *search.Entry, name string) (context
 	return contentOf(f), nil
 }
 
+// Watch implements contextprovider.Reader.
+func (r reader) Watch(e *search.Entry) (unchanged func() bool) {
+	s, err := r.source(e)
+	if err != nil {
+		return nil
+	}
+	_, t, ok := s.Skill(e.Dir())
+	if !ok || t.Stamp == "" {
+		return nil
+	}
+	return func() bool { return s.Unchanged(t) }
+}
+
 func contentOf(f *source.File) contextprovider.Content {
 	return contextprovider.Content{Data: f.Data, SHA256: f.SHA256, Binary: f.Binary}
 }

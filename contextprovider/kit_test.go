@@ -45,6 +45,11 @@ func (r reader) File(ctx context.Context, e *search.Entry, name string) (context
 	return contextprovider.Content{Data: f.Data, SHA256: f.SHA256, Binary: f.Binary}, nil
 }
 
+func (r reader) Watch(e *search.Entry) func() bool {
+	_, t, _ := r[e.Source].Skill(e.Dir())
+	return func() bool { return r[e.Source].Unchanged(t) }
+}
+
 // A kit is a provider over a real catalog.
 type kit struct {
 	*contextprovider.Provider

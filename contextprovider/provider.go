@@ -32,6 +32,9 @@ type Reader interface {
 	// File returns the file of that name of a skill. A name that leads out of the skill's
 	// folder is an error.
 	File(ctx context.Context, e *search.Entry, name string) (Content, error)
+	// Watch returns a function that reports whether the files of a skill are as they are now, by
+	// their times and sizes; false if in doubt. nil means that only reading them can tell.
+	Watch(e *search.Entry) (unchanged func() bool)
 }
 
 // Instructions are a SKILL.md as it was just read, and what is beside it.
@@ -83,11 +86,12 @@ func resourcesOf(files []skill.File) []Resource {
 	return list
 }
 
-// A Provider answers for one catalog. It holds no state of its own and may be
-// used from several goroutines.
+// A Provider answers for one catalog. It remembers only which skills were found as they must
+// be, and may be used from several goroutines.
 type Provider struct {
 	catalog Catalog
 	reader  Reader
+	seals   seals
 }
 
 // New returns a provider.
@@ -191,23 +195,52 @@ func (p *Provider) find(ctx context.Context, id string, a *search.Agent, digests
 }
 
 // read reads the instructions of a skill, and all its files if their digests are
-// asked for, or if it must not be served when one of them has changed.
-func (p *Provider) read(ctx context.Context, e search.Entry, digests bool, a *search.Agent) (Instructions, error) {
-	sealed := e.Sealed != search.Offered
-	in, err := p.reader.Instructions(ctx, &e, digests || sealed)
+// asked for, or if it must not be served when one of them may have changed.
+func (p *Provider) read(ctx context.Context, e search.Entry, digests bool, a *search.Agent) (in Instructions, err error) {
+	sealed, known := e.Sealed != search.Offered, false
+	if sealed && !digests {
+		in, known = p.readKnown(ctx, &e)
+	}
+	if !known {
+		in, err = p.readAll(ctx, &e, digests || sealed, a)
+	}
+	if err == nil && !digests {
+		in.Digest, in.Files = "", slices.Clone(in.Files)
+		for i := range in.Files {
+			in.Files[i].SHA256 = ""
+		}
+	}
+	return in, err
+}
+
+// readAll reads the instructions of a skill, with the digests of its files if they are asked
+// for, and checks that it may be served.
+func (p *Provider) readAll(ctx context.Context, e *search.Entry, digests bool, a *search.Agent) (Instructions, error) {
+	var unchanged func() bool
+	if e.Sealed != search.Offered {
+		unchanged = p.reader.Watch(e) // before the files are read
+	}
+	in, err := p.reader.Instructions(ctx, e, digests)
 	if err != nil {
 		return Instructions{}, fmt.Errorf("reading skill %s: %w", e.ID, err)
 	}
 	if err := e.Verify(in.Digest); err != nil {
 		return Instructions{}, forAgent(err, a)
 	}
-	if !digests {
-		in.Digest = ""
-		for i := range in.Files {
-			in.Files[i].SHA256 = ""
-		}
+	if unchanged != nil && !in.Partial {
+		p.seals.keep(e, in.Files, unchanged)
 	}
 	return in, nil
+}
+
+// readKnown reads the instructions of a skill that was found as it must be, if it still is.
+func (p *Provider) readKnown(ctx context.Context, e *search.Entry) (in Instructions, ok bool) {
+	files, ok := p.seals.find(e)
+	if !ok {
+		return in, false
+	}
+	in, err := p.reader.Instructions(ctx, e, false)
+	return in, err == nil && has(files, e.File(), &in.Content)
 }
 
 // forAgent returns what an agent may know of an error.
@@ -262,12 +295,14 @@ func (p *Provider) verify(ctx context.Context, e *search.Entry, name string, c *
 	if e.Sealed == search.Offered {
 		return nil
 	}
+	if files, ok := p.seals.find(e); ok && has(files, name, c) {
+		return nil
+	}
 	in, err := p.read(ctx, *e, true, a)
 	if err != nil {
 		return err
 	}
-	same := func(f skill.File) bool { return f.Path == name && f.SHA256 == c.SHA256 }
-	if !slices.ContainsFunc(in.Files, same) {
+	if !has(in.Files, name, c) {
 		return forAgent(e.Verify(""), a)
 	}
 	return nil

@@ -158,6 +158,26 @@ func (x *Searcher) Pinned(ctx context.Context, a *Agent) (list []Entry, err erro
 	return list, err
 }
 
+// Count returns how many skills the agent is offered under their names, also those that are
+// unavailable. It reads no skill.
+func (x *Searcher) Count(ctx context.Context, a *Agent) (n int, err error) {
+	err = x.read(ctx, a, func(_ *snapshot.View, sc *snapshot.Scope) error {
+		n = sc.Visible
+		return nil
+	})
+	return n, err
+}
+
+// Mode returns what the current set allows ranking to be based on, see Ranking. It asks no
+// embedder: only an answer tells that one is slow.
+func (x *Searcher) Mode(ctx context.Context) (string, error) {
+	set, err := x.sets.Current(ctx)
+	if err != nil {
+		return "", err
+	}
+	return modeOf(set, x.embedderOf(set)), nil
+}
+
 // Size returns how many skills are offered and how many SKILL.md files were found
 // in all.
 func (x *Searcher) Size(ctx context.Context) (offered, found int, err error) {

@@ -351,11 +351,8 @@ func (r *retrieval) setIDs() {
 // function that waits for the vector until the deadline. A nil vector means that
 // text ranks alone; the mode says why.
 func (x *Searcher) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string) func() (embed.Vector, string) {
-	switch {
-	case e == nil:
-		return func() (embed.Vector, string) { return nil, s.Mode }
-	case s.Size() == 0: // the last skill is gone; its vectors may still be there
-		return func() (embed.Vector, string) { return nil, "text (no vectors yet)" }
+	if e == nil || s.Size() == 0 {
+		return func() (embed.Vector, string) { return nil, modeOf(s, e) }
 	}
 	run := func(ctx context.Context) ([]embed.Vector, error) { return e.Embed(ctx, embed.Query, []string{text}) }
 	wait := func() ([]embed.Vector, error) { return run(ctx) }
@@ -366,6 +363,14 @@ func (x *Searcher) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Emb
 		vectors, err := wait()
 		return checkPrompt(s, vectors, err)
 	}
+}
+
+// modeOf returns the mode of answers from a set if its embedder answers.
+func modeOf(s *snapshot.Set, e embed.Embedder) string {
+	if e != nil && s.Size() == 0 { // the last skill is gone; its vectors may still be there
+		return "text (no vectors yet)"
+	}
+	return s.Mode
 }
 
 // start runs f in a goroutine, and returns a function that waits for its result. At the
