@@ -13,9 +13,9 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 )
 
-// filesOf returns the files of a skill that has no folder of its own on disk. Each is read from the catalog
-// when it is opened, within the scope of the agent. The file system is for one run: it ends
-// with ctx.
+// filesOf returns the files of a skill that has no folder of its own on disk. Each is read
+// from the catalog when it is opened, within the scope of the agent. The file system is for
+// one run: it ends with ctx.
 func filesOf(ctx context.Context, cfg *Config, b *contextprovider.Body) fs.FS {
 	return &files{ctx: ctx, cfg: cfg, body: b}
 }

@@ -1,9 +1,9 @@
 // Package unpack writes the skills of a tree of files that somebody else made, a folder or
 // an archive, into an empty folder, or refuses the tree.
 //
-// A skill is a folder with a SKILL.md; what is in it belongs to it, skills inside of it too.
-// Files outside of every skill are not written, nor is what is never part of one, see
-// skill.IsExcluded.
+// A skill is a folder with a SKILL.md; what is in it belongs to it, skills inside of it too,
+// unless Limits.Shared says otherwise. Files outside of every skill are not written, nor is
+// what is never part of one, see skill.IsExcluded.
 //
 // The one rule: every entry passes the same gate, wherever it comes from, and nothing is
 // written before all entries have passed it.

@@ -252,11 +252,11 @@ func withChange(sources []source.Source, t *proposal.Trial, label string) ([]sou
 	for i, s := range list {
 		info := s.Info()
 		if top = max(top, info.Priority); info.Label == label {
-			changed, err := source.Files(files, &source.Options{Label: label, MaxFile: info.MaxFile})
+			changed, err := source.Files(files, &source.Options{Label: label, MaxFile: info.MaxFile, Single: true})
 			list[i] = &overlay{s, t.Dir, changed}
 			return list, err
 		}
 	}
-	added, err := source.Files(files, &source.Options{Label: label, Priority: top + 1})
+	added, err := source.Files(files, &source.Options{Label: label, Priority: top + 1, Single: true})
 	return append([]source.Source{added}, list...), err
 }
