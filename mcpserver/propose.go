@@ -2,10 +2,7 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -48,29 +45,10 @@ func (s *Server) addProposals() {
 		return
 	}
 	keeps := mcp.ToolAnnotations{IdempotentHint: true} // the same proposal twice is one
-	addAs(s, "propose_skill_update", "Propose a change of a skill", proposeUpdateText, keeps, placeless(s, s.proposeUpdate))
-	addAs(s, "propose_skill", "Propose a new skill", proposeNewText, keeps, placeless(s, s.proposeNew))
+	addAs(s, "propose_skill_update", "Propose a change of a skill", proposeUpdateText, keeps, s.proposeUpdate)
+	addAs(s, "propose_skill", "Propose a new skill", proposeNewText, keeps, s.proposeNew)
 	if s.opts.Reviews {
 		s.addReviews()
-	}
-}
-
-// placeless makes a tool log which file of this machine it failed for, and tell its caller the
-// reason alone: where the server keeps proposals is nobody's business.
-func placeless[In, Out any](s *Server, h mcp.ToolHandlerFor[In, Out]) mcp.ToolHandlerFor[In, Out] {
-	return func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
-		r, out, err := h(ctx, req, in)
-		reason := error(nil)
-		if e, ok := errors.AsType[*fs.PathError](err); ok {
-			reason = e.Err
-		} else if e, ok := errors.AsType[*os.LinkError](err); ok {
-			reason = e.Err
-		}
-		if reason != nil {
-			s.opts.Logger.Warn("a tool for proposals failed", "error", err)
-			err = fmt.Errorf("the server could not use one of its files: %w; its log names the file", reason)
-		}
-		return r, out, err
 	}
 }
 

@@ -2,7 +2,6 @@ package mcpserver_test
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
-	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -59,41 +57,6 @@ func TestPropose(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(k.dir, "pdf-forms", "SKILL.md")); err != nil || strings.Contains(string(data), "well") {
 		t.Errorf("%s, %v", data, err)
 	}
-}
-
-// TestProposePlaces: a client does not learn where a server keeps proposals; the log says it.
-func TestProposePlaces(t *testing.T) {
-	state := filepath.Join(t.TempDir(), "proposals")
-	log := new(strings.Builder)
-	k := serve(t, few(), "", func(cfg *repertoire.Config, o *mcpserver.Options) {
-		box, err := proposal.Open(state, nobody{}, &proposal.Options{Sources: func() []source.Source { return cfg.Sources }})
-		try(t, err)
-		o.Proposals, o.Reviews, o.Logger = box, true, slog.New(slog.NewTextHandler(log, nil))
-	})
-	c := k.connect(t, false)
-	addition := object{"name": "pdf-merge", "justification": "x", "files": []object{{"path": "SKILL.md", "text": doc("pdf-merge", "Merges PDF files. Use when two become one.")},
-		{"path": strings.Repeat("a", 300), "text": "x"}}}
-	contains(t, "a long name", c.fails("propose_skill", addition), "longer than 255 bytes")
-	if _, err := os.Lstat(state); err == nil {
-		t.Error("something was written")
-	}
-	addition["files"] = addition["files"].([]object)[:1]
-	write(t, state, map[string]string{"open": "in the way"})
-	got := c.fails("propose_skill", addition)
-	contains(t, "a file in the way", got, "could not use one of its files", "its log names the file")
-	if strings.Contains(got, state) || !strings.Contains(log.String(), state) {
-		t.Errorf("the client reads %q, the log %q", got, log)
-	}
-	if got := c.fails("reject_proposal", object{"proposal": "0000000-000000", "reason": "x"}); strings.Contains(got, state) {
-		t.Errorf("the client reads %q", got)
-	}
-}
-
-// nobody is a catalog without skills.
-type nobody struct{}
-
-func (nobody) Lookup(context.Context, string, *search.Agent) (search.Entry, error) {
-	return search.Entry{}, skill.ErrNotFound
 }
 
 // TestReview: a reviewer decides on what is in its scope and is not its own; its tools say that

@@ -59,10 +59,10 @@ func (s *Server) addReviews() {
 	yes := true
 	reads := mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}
 	decides := mcp.ToolAnnotations{DestructiveHint: &yes}
-	addAs(s, "list_proposals", "List proposed changes of skills", listProposalsText, reads, placeless(s, s.listProposals))
-	addAs(s, "show_proposal", "Show a proposed change of a skill", showProposalText, reads, placeless(s, s.showProposal))
-	addAs(s, "approve_proposal", "Make a proposed change of a skill", approveProposalText, decides, placeless(s, s.approveProposal))
-	addAs(s, "reject_proposal", "Reject a proposed change of a skill", rejectProposalText, decides, placeless(s, s.rejectProposal))
+	addAs(s, "list_proposals", "List proposed changes of skills", listProposalsText, reads, s.listProposals)
+	addAs(s, "show_proposal", "Show a proposed change of a skill", showProposalText, reads, s.showProposal)
+	addAs(s, "approve_proposal", "Make a proposed change of a skill", approveProposalText, decides, s.approveProposal)
+	addAs(s, "reject_proposal", "Reject a proposed change of a skill", rejectProposalText, decides, s.rejectProposal)
 }
 
 func (s *Server) listProposals(ctx context.Context, _ *mcp.CallToolRequest, _ listProposalsParams) (*mcp.CallToolResult, listProposalsResult, error) {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -126,7 +128,7 @@ func TestErrorsElsewhere(t *testing.T) {
 // TestErrorsOfProposals: who proposes over HTTP is told what is wrong with the proposal, but not in
 // which folder it could not be kept.
 func TestErrorsOfProposals(t *testing.T) {
-	state := t.TempDir()
+	state := filepath.Join(t.TempDir(), "proposals")
 	box, err := proposal.Open(state, broken{&search.NotFoundError{ID: "x"}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -140,11 +142,20 @@ func TestErrorsOfProposals(t *testing.T) {
 		files := []map[string]any{{"path": "SKILL.md", "text": "---\nname: new\ndescription: Does it.\n---\nDo it.\n"}, {"path": file, "text": "x"}}
 		return call(t, h, "propose_skill", map[string]any{"name": name, "justification": "because", "files": files}).Body.String()
 	}
+	long := propose("new", strings.Repeat("a", 300))
+	if _, err := os.Lstat(state); err == nil {
+		t.Error("something was written")
+	}
+	nowhere := call(t, h, "show_proposal", map[string]any{"proposal": "nowhere"}).Body.String()
+	if err := os.WriteFile(state, []byte("in the way"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct{ name, answer, want string }{
-		{"a file name that no disk takes", propose("new", strings.Repeat("a", 300)), "the server cannot answer this now (error "},
+		{"a file name that no disk takes", long, "longer than 255 bytes"},
 		{"a bad name", propose("New Skill", "x.md"), "is no name for a skill"},
 		{"a bad path", propose("new", "../x.md"), "file "},
-		{"no such proposal", call(t, h, "show_proposal", map[string]any{"proposal": "nowhere"}).Body.String(), "no such proposal"},
+		{"no such proposal", nowhere, "no such proposal"},
+		{"a file in the way", propose("new", "x.md"), "the server cannot answer this now (error "},
 	} {
 		if !strings.Contains(tt.answer, tt.want) || strings.Contains(tt.answer, state) {
 			t.Errorf("%s: %s", tt.name, tt.answer)
