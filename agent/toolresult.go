@@ -35,11 +35,17 @@ const (
 func quoted(s string) string { return "'" + words.Shorten(words.Line(s), maxQuoted) + "'" }
 
 // problemOf returns what a model may read of an error.
-func problemOf(err error) *toolProblem {
+func (s *acts) problemOf(ctx context.Context, err error) *toolProblem {
 	if p, ok := errors.AsType[*toolProblem](err); ok {
 		return p
 	}
-	if e, ok := errors.AsType[*sandbox.Error](err); ok {
+	e, ok := errors.AsType[*sandbox.Error](err)
+	if s.cfg.Tell != nil && (!ok || e.Reason == sandbox.Unavailable) {
+		if told := s.cfg.Tell(ctx, err); told != "" {
+			return &toolProblem{Fact: told}
+		}
+	}
+	if ok {
 		return &toolProblem{Fact: e.Fact, Hint: e.Hint}
 	}
 	return &toolProblem{Fact: words.Shorten(words.Clean(err.Error()), maxMessage)}

@@ -231,7 +231,7 @@ func (a *Agent) HandleEvents(ctx context.Context, in *Session, name, arguments s
 func (s *acts) handle(ctx context.Context, name, args string, every bool) string {
 	answer, err := s.call(ctx, name, args, every)
 	if err != nil {
-		return unmarked(encoded(problemOf(err)))
+		return unmarked(encoded(s.problemOf(ctx, err)))
 	}
 	return unmarked(encoded(answer))
 }

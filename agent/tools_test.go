@@ -1,8 +1,10 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -267,6 +269,35 @@ func TestWorkspaceTold(t *testing.T) {
 		}
 		if !strings.Contains(text, c.has) || strings.Contains(text, c.not) {
 			t.Errorf("workspace %+v, tools %t: the model is told\n%s", c.work, c.withTools, text)
+		}
+	}
+}
+
+// TestTell: Config.Tell decides what a model is told of a failure of the machine. What is wrong
+// with the call it always reads.
+func TestTell(t *testing.T) {
+	c, _ := toolCatalog(t, toolSkills)
+	gone := &fs.PathError{Op: "open", Path: "/srv/private", Err: fs.ErrPermission}
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{gone, "told: open /srv/private: permission denied"},
+		{&sandbox.Error{Reason: sandbox.Unavailable, Fact: "no folder: " + gone.Error(), Err: gone}, "told: no folder"},
+		{&sandbox.Error{Reason: sandbox.Outside, Fact: "the path leaves the skill"}, "the path leaves the skill"},
+	} {
+		failing := executor(func(context.Context, sandbox.Request) (sandbox.Result, error) { return sandbox.Result{}, tt.err })
+		for tells, want := range map[string]string{"told: ": tt.want, "": strings.TrimPrefix(tt.want, "told: ")} {
+			a := newAgent(t, agent.Config{Catalog: c, Executor: failing, Tell: func(_ context.Context, err error) string {
+				if tells == "" {
+					return ""
+				}
+				return tells + err.Error()
+			}})
+			got := answerOf(t, a.Handle(t.Context(), "run_skill_script", `{"skill_name":"pdf-forms","command":"scripts/fields.sh a"}`))["error"]
+			if text, _ := got.(string); !strings.HasPrefix(text, want) {
+				t.Errorf("%v with %q: %v, want %q", tt.err, tells, got, want)
+			}
 		}
 	}
 }

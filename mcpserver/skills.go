@@ -208,10 +208,14 @@ func (s *Server) internal(ctx context.Context, err error) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message(s.told(ctx, eventOf(ctx).Method, err).Error())}
 }
 
+// IsOwner reports whether a request comes from whoever started the server on this machine, and asks
+// it over pipes.
+func IsOwner(ctx context.Context) bool { return eventOf(ctx).Client == "" }
+
 // told returns an error as the client is told it. Who started the server on this machine, and asks
 // it over pipes, is told all.
 func (s *Server) told(ctx context.Context, about string, err error) error {
-	if eventOf(ctx).Client == "" {
+	if IsOwner(ctx) {
 		return err
 	}
 	return access.Tell(s.opts.Logger, about, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/runner"
 	"github.com/repertoire-skills/repertoire/internal/trust"
@@ -58,13 +59,21 @@ func (s *served) runs(scope *repertoire.Agent) (*mcpserver.Runs, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Room = s.room
 	log := usageOf(s.Catalog)
-	run, err := runner.New(s.Catalog, scope, e, trust.Open(state), func(e agent.Event) {
-		s.ran.Observe(e)
-		if err := noteRun(log, scope, e); err != nil {
-			s.log.Warn("usage is not noted", "error", err)
-		}
+	run, err := runner.New(s.Catalog, scope, e, trust.Open(state), &runner.Options{
+		Room: s.room,
+		Observe: func(e agent.Event) {
+			s.ran.Observe(e)
+			if err := noteRun(log, scope, e); err != nil {
+				s.log.Warn("usage is not noted", "error", err)
+			}
+		},
+		Tell: func(ctx context.Context, err error) string {
+			if mcpserver.IsOwner(ctx) {
+				return ""
+			}
+			return access.Tell(s.log, "a run", err).Error()
+		},
 	})
 	if err != nil {
 		return nil, err

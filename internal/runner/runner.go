@@ -43,8 +43,13 @@ type Executors struct {
 	For func(search.Script) (sandbox.Executor, error)
 
 	Open bool // scripts can reach other machines
+}
 
-	Room *Room // that the runner shares with others; nil means one of its own
+// Options of New. nil means all zero.
+type Options struct {
+	Room    *Room                                       // that the runner shares with others; nil means one of its own
+	Observe func(agent.Event)                           // is told what happens; nil means nobody
+	Tell    func(ctx context.Context, err error) string // see agent.Config
 }
 
 // ExecutorsFor returns the executor of that name for all scripts. For "", skills run in the one
@@ -64,16 +69,18 @@ func ExecutorsFor(name string, unconfined bool, scope *search.Agent) (e Executor
 	return e, err
 }
 
-// New returns a runner for the skills that scope may see, nil for all. observe is told what
-// happens; nil means nobody.
-func New(c Catalog, scope *search.Agent, e Executors, trusted *trust.File, observe func(agent.Event)) (*Runner, error) {
-	r := &Runner{catalog: c, scope: scope, trusted: trusted, room: e.Room}
+// New returns a runner for the skills that scope may see, nil for all.
+func New(c Catalog, scope *search.Agent, e Executors, trusted *trust.File, o *Options) (*Runner, error) {
+	if o == nil {
+		o = new(Options)
+	}
+	r := &Runner{catalog: c, scope: scope, trusted: trusted, room: o.Room}
 	if r.room == nil {
 		r.room = NewRoom()
 	}
 	gate := &Gate{Catalog: c, Scope: scope, Trusted: trusted, Hint: "ask the user to look at its scripts and to type: skills trust %s"}
 	var err error
-	r.agent, err = agent.New(agent.Config{Catalog: c, Agent: scope, Executor: e.Executor, Executors: e.For, Allow: gate.Allow, Observe: observe,
+	r.agent, err = agent.New(agent.Config{Catalog: c, Agent: scope, Executor: e.Executor, Executors: e.For, Allow: gate.Allow, Observe: o.Observe, Tell: o.Tell,
 		Offer: []string{"run_skill_script", "sandbox_execute"}})
 	return r, err
 }

@@ -23,7 +23,7 @@ func boxed(t *testing.T, room *Room) *Runner {
 	l, err := c.Listing(t.Context(), "bread-user", nil, true)
 	try(t, err)
 	try(t, trusted.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: l.Digest, Name: "bread-user", Folder: l.Folder, Date: time.Unix(0, 0)}}))
-	r, err := New(c, nil, Executors{Executor: virtual.New(virtual.Options{}), Room: room}, trusted, nil)
+	r, err := New(c, nil, Executors{Executor: virtual.New(virtual.Options{})}, trusted, &Options{Room: room})
 	try(t, err)
 	return r
 }
