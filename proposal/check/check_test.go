@@ -3,6 +3,7 @@ package check_test
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,7 +112,8 @@ func TestKilled(t *testing.T) {
 		c := openAt(t, file, &repertoire.Policy{Ask: []string{"disk"}, Trusted: func(string) bool {
 			if checking.Load() {
 				fmt.Println("waiting")
-				select {}
+				_, err := io.Copy(io.Discard, os.Stdin) // until it is killed; for "select {}" the runtime might see a deadlock
+				panic(err)
 			}
 			return true
 		}})
@@ -142,6 +144,9 @@ func TestKilled(t *testing.T) {
 	for range 2 {
 		cmd := exec.Command(os.Args[0], "-test.run", "^TestKilled$")
 		cmd.Env = append(os.Environ(), "CHECK_AND_WAIT="+db)
+		cmd.Stderr = os.Stderr
+		_, err := cmd.StdinPipe() // stays open
+		try(t, err)
 		out, err := cmd.StdoutPipe()
 		try(t, err)
 		try(t, cmd.Start())
