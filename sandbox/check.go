@@ -83,8 +83,9 @@ func lines(e Executor, r *Request) ([][]string, error) {
 	return [][]string{line}, err
 }
 
-// program returns the commands of a program of a shell, but for those that only print. Of the shell's language it knows lists, pipes and groups of plain commands: what
-// others start shows only when they run.
+// program returns the commands of a program of a shell, but for those that only print. Of the
+// shell's language it knows lists, pipes and groups of plain commands: what others start shows
+// only when they run.
 func (r *Request) program() (lines [][]string, err error) {
 	file, err := parse(r.Command)
 	if err != nil {
