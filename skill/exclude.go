@@ -72,23 +72,18 @@ func asSystemsSee(name string) string {
 	return words.NameKey(strings.TrimRight(name, ". "))
 }
 
-// The names of files and folders in which programs keep passwords and keys.
-var (
-	secretFiles   = []string{".env", ".netrc", ".pgpass", ".git-credentials", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"}
-	secretFolders = []string{".ssh", ".aws", ".gnupg"}
-)
+// secrets are the names of files and folders in which programs keep passwords and keys.
+var secrets = []string{
+	".env", ".netrc", ".pgpass", ".git-credentials", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519",
+	".ssh", ".aws", ".gnupg",
+}
 
-// IsSecret reports whether programs keep passwords and keys in files of this name. Such a file
-// is part of a skill, so digests and trust cover it, but it lies there by mistake: nobody may
-// propose to write it, and it goes to no other machine.
+// IsSecret reports whether programs keep passwords and keys in files of this name, or in a folder
+// that the file lies in. Such a file is part of a skill, so digests and trust cover it, but it
+// lies there by mistake: nobody may propose to write it, and it goes to no other machine.
 func IsSecret(path string) bool {
-	parts := strings.Split(path, "/")
-	for i, part := range parts {
-		names := secretFolders
-		if i == len(parts)-1 {
-			names = secretFiles
-		}
-		if slices.Contains(names, asSystemsSee(part)) {
+	for part := range strings.SplitSeq(path, "/") {
+		if slices.Contains(secrets, asSystemsSee(part)) {
 			return true
 		}
 	}
