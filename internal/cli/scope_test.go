@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -341,6 +342,7 @@ func (p *post) call(t *testing.T, method string, params any) any {
 			text = []byte(data)
 		}
 	}
+	text = regexp.MustCompile(`\(error [A-Z2-7]{10}: `).ReplaceAll(text, []byte("(error: ")) // ids are random
 	var message struct{ Result, Error any }
 	if err := json.Unmarshal(text, &message); err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %s %q, %v", method, resp.Status, text, err)
