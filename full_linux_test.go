@@ -1,10 +1,7 @@
 package repertoire_test
 
 import (
-	"bytes"
 	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,44 +9,17 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 )
-
-// mounted returns a folder with a file system of its own, of 4 MiB.
-func mounted(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m"); err != nil {
-		t.Skipf("nothing can be mounted here: %v", err)
-	}
-	t.Cleanup(func() { try(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
-	return dir
-}
-
-// fill fills the disk of a folder to the last byte, and returns a function that makes room.
-func fill(t *testing.T, dir string) (empty func()) {
-	t.Helper()
-	name := filepath.Join(dir, "ballast")
-	f, err := os.Create(name)
-	try(t, err)
-	if _, err := io.Copy(f, endless{}); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("filling the disk: %v", err)
-	}
-	try(t, f.Close())
-	return func() { try(t, os.Remove(name)) }
-}
-
-type endless struct{}
-
-func (endless) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte("x"), len(p))), nil }
 
 // onSmallDisk makes a catalog of the skills in dir on a small disk, and closes it.
 func onSmallDisk(t *testing.T) (cfg repertoire.Config, dir, disk string) {
 	t.Helper()
 	src, dir := folder(t, "team", docs(many()...))
 	aged(t, dir)
-	disk = mounted(t)
+	disk = crashtest.SmallDisk(t, "4m")
 	cfg = repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(disk, "catalog.db")}
 	closedCatalog(t, cfg)
 	return cfg, dir, disk
@@ -60,7 +30,7 @@ func onSmallDisk(t *testing.T) (cfg repertoire.Config, dir, disk string) {
 func TestFullDisk(t *testing.T) {
 	cfg, dir, disk := onSmallDisk(t)
 	resident := scanned(t, cfg)
-	empty := fill(t, disk)
+	empty := crashtest.Fill(t, filepath.Join(disk, "ballast"))
 	text := doc("skill-new", "Waters plants. "+strings.Repeat("It takes very long to say how. ", 30))
 	write(t, filepath.Join(dir, "skill-new", "SKILL.md"), text)
 	if _, err := resident.Rescan(t.Context(), nil); err == nil {
@@ -99,7 +69,7 @@ func TestFullDisk(t *testing.T) {
 // room, by itself.
 func TestRoomAgain(t *testing.T) {
 	cfg, dir, disk := onSmallDisk(t)
-	empty := fill(t, disk)
+	empty := crashtest.Fill(t, filepath.Join(disk, "ballast"))
 	resident := open(t, cfg)
 	now := toggle(t, dir, many(), "skill-05")
 	if _, err := resident.Rescan(t.Context(), nil); !errors.Is(err, store.ErrReadOnly) {
@@ -118,7 +88,7 @@ func TestRoomAgain(t *testing.T) {
 func TestReadOnlyFollows(t *testing.T) {
 	src, dir := folder(t, "team", docs(many()...))
 	aged(t, dir)
-	disk, view := mounted(t), mounted(t)
+	disk, view := crashtest.SmallDisk(t, "4m"), crashtest.SmallDisk(t, "4m")
 	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(disk, "catalog.db")}
 	closedCatalog(t, cfg)
 	try(t, syscall.Mount(disk, view, "", syscall.MS_BIND, ""))
@@ -182,7 +152,7 @@ func first(hits []string, _ string) []string { return hits }
 func TestReadOnlyMount(t *testing.T) {
 	src, dir := folder(t, "team", docs("one"))
 	aged(t, dir)
-	disk := mounted(t)
+	disk := crashtest.SmallDisk(t, "4m")
 	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(disk, "catalog.db")}
 	closedCatalog(t, cfg)
 	try(t, syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))

@@ -1,24 +1,18 @@
 package install
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
 )
 
 // TestFullDisk: on a full disk nothing is half-installed, wherever it runs full, and what was
 // there stays.
 func TestFullDisk(t *testing.T) {
-	disk := t.TempDir()
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("nothing can be mounted here: %v", err)
-	}
-	t.Cleanup(func() { try(t, syscall.Unmount(disk, syscall.MNT_DETACH)) })
+	disk := crashtest.SmallDisk(t, "256k")
 	from := skills(t, t.TempDir(), "cat", "dog")
 	ballast := filepath.Join(disk, "ballast")
 	for _, at := range []string{"fetch", "journal", "old", "lock"} {
@@ -30,7 +24,7 @@ func TestFullDisk(t *testing.T) {
 			write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", strings.Repeat("Feeds the cat. ", 2000)))
 			in.step = func(what string) {
 				if what == at {
-					fill(t, ballast)
+					crashtest.Fill(t, ballast)
 				}
 			}
 			err = again(t, in, from)
@@ -44,15 +38,4 @@ func TestFullDisk(t *testing.T) {
 			try(t, os.RemoveAll(in.dir))
 		}
 	}
-}
-
-// fill fills the disk of a file to the last byte.
-func fill(t *testing.T, name string) {
-	t.Helper()
-	f, err := os.Create(name)
-	try(t, err)
-	if _, err := io.Copy(f, bytes.NewReader(make([]byte, 1<<20))); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("filling the disk: %v", err)
-	}
-	try(t, f.Close())
 }

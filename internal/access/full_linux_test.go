@@ -1,42 +1,19 @@
 package access
 
 import (
-	"bytes"
 	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
 )
-
-// mounted returns a folder with a small file system of its own.
-func mounted(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("nothing can be mounted here: %v", err)
-	}
-	t.Cleanup(func() { try(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
-	return dir
-}
-
-type endless struct{}
-
-func (endless) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte("x"), len(p))), nil }
 
 // fill fills the disk of a folder, and returns a function that makes room again.
 func fill(t *testing.T, dir string) (again func()) {
 	t.Helper()
-	name := filepath.Join(dir, "ballast")
-	f, err := os.Create(name)
-	try(t, err)
-	if _, err := io.Copy(f, endless{}); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("filling the disk: %v", err)
-	}
-	try(t, f.Close())
-	return func() { try(t, os.Remove(name)) }
+	return crashtest.Fill(t, filepath.Join(dir, "ballast"))
 }
 
 // readOnly makes the file system of a folder read-only.
@@ -66,7 +43,7 @@ func TestRevokedNotKept(t *testing.T) {
 		"full disk": fill, "read-only disk": readOnly, "read-only folder": onlyFile,
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, dir := &engine{File: Open(t.TempDir())}, mounted(t)
+			e, dir := &engine{File: Open(t.TempDir())}, crashtest.SmallDisk(t, "256k")
 			kept := filepath.Join(dir, "tokens.json")
 			s := OpenShared(e, kept, nil)
 			a, b := add(t, e, "a", "", time.Time{}), add(t, e, "b", "", time.Time{})

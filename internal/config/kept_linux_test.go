@@ -1,14 +1,10 @@
 package config_test
 
 import (
-	"errors"
-	"io"
-	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
 	"github.com/repertoire-skills/repertoire/internal/config"
 )
 
@@ -16,11 +12,7 @@ import (
 // may offer more.
 func TestLastGoodFullDisk(t *testing.T) {
 	home := filepath.Dir(machine(t))
-	own, state := filepath.Join(home, "own.yaml"), t.TempDir()
-	if err := syscall.Mount("tmpfs", state, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skipf("nothing can be mounted here: %v", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(state, syscall.MNT_DETACH) })
+	own, state := filepath.Join(home, "own.yaml"), crashtest.SmallDisk(t, "64k")
 	const bad = "user: maybe\n"
 	read := func(text string) error {
 		write(t, own, text)
@@ -29,12 +21,7 @@ func TestLastGoodFullDisk(t *testing.T) {
 	}
 	try(t, read("schedule: never\n"))
 	try(t, read(bad))
-	f, err := os.Create(filepath.Join(state, "ballast"))
-	try(t, err)
-	if _, err := io.Copy(f, strings.NewReader(strings.Repeat("x", 1<<20))); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatal(err)
-	}
-	try(t, f.Close())
+	crashtest.Fill(t, filepath.Join(state, "ballast"))
 	try(t, read("agents: {a: {exclude: {names: [secret]}}}\n"))
 	if err := read(bad); err == nil {
 		t.Error("settings from before the exclusion hold")
