@@ -150,8 +150,8 @@ type Config struct {
 	// shortened. nil allows all.
 	Allow func(ctx context.Context, skill contextprovider.Body, command string) error
 
-	// Tell returns what a model is told of a failure of this machine, such as a file that cannot
-	// be read; "" means all of it. nil tells all.
+	// Tell returns the text that a model reads instead of an error of this machine, such as a
+	// file that cannot be read; "" means the error itself. nil means always the error itself.
 	Tell func(ctx context.Context, err error) string
 
 	// Observe is told what happens, in the order in which it happens; nil means nobody. It

@@ -212,8 +212,8 @@ func (s *Server) internal(ctx context.Context, err error) error {
 // it over pipes.
 func IsOwner(ctx context.Context) bool { return eventOf(ctx).Client == "" }
 
-// told returns an error as the client is told it. Who started the server on this machine, and asks
-// it over pipes, is told all.
+// told returns the error that the client reads. The owner reads err itself, see IsOwner; other
+// clients read what access.Tell returns.
 func (s *Server) told(ctx context.Context, about string, err error) error {
 	if IsOwner(ctx) {
 		return err

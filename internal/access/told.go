@@ -25,8 +25,8 @@ func (m Mistake) Error() string { return string(m) }
 // ForAsker returns the text.
 func (m Mistake) ForAsker() string { return string(m) }
 
-// told returns what somebody who asks from elsewhere is told of an error, and internal if that is
-// not all of it.
+// told returns the text that a client elsewhere reads instead of an error. internal means that the
+// text leaves out the cause.
 func told(err error) (text string, internal bool) {
 	if errors.Is(err, store.ErrUnreachable) {
 		return store.ErrUnreachable.Error(), true

@@ -11,7 +11,7 @@ import (
 // Bounds of what the clients of a server take at once.
 const (
 	maxRunning = 8         // calls that are answered: each may take the memory and the processes of a whole command; the others wait
-	maxClient  = 4         // those of one client, where there may be others
+	maxClient  = 4         // calls of one client that are answered, if the server may have several clients
 	maxKept    = 128 << 20 // bytes of the files that sessions keep
 	maxFiles   = 32 << 20  // bytes of the files of one sandbox
 	maxWork    = 128 << 20 // bytes that one program of a sandbox processes: it may take as much memory
