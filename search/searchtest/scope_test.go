@@ -29,7 +29,7 @@ func TestScopeIsWorld(t *testing.T) {
 	testsize.Long(t)
 	t.Parallel()
 	kinds := []string{"memory", "unpublished", "delta", "memory", "fts5", "merged", "memory", "memory"} // files are slow
-	for i := range testsize.Rounds(16, 3000) {
+	for i := range testsize.Rounds(16, 1000) {
 		seed, kind := uint64(i), kinds[i%len(kinds)]
 		var e embed.Embedder
 		if i%3 == 0 {
