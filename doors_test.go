@@ -37,7 +37,7 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/source/shared"
-	engine "github.com/repertoire-skills/repertoire/store/memory"
+	engine "github.com/repertoire-skills/repertoire/store/memorytest"
 )
 
 // TestDoors: whatever names an archive, a repository, a diff, a push or a tool call has, nothing

@@ -74,7 +74,6 @@ var layers = map[string][]string{
 	"source/shared":       {"skill", "source", "store", "internal/atomicfile", "internal/regular", "internal/words"},
 	"source/sourcetest":   {"skill", "source"},
 	"store":               {"skill"},
-	"store/memory":        {"skill", "store"},
 	"store/storetest":     {"skill", "store"},
 	"store/postgres":      {"skill", "store", "internal/sqlfile"},
 	"store/sqlite":        {"skill", "store", "internal/regular", "internal/sqlfile"},
@@ -106,6 +105,7 @@ var layers = map[string][]string{
 	"internal/pgtest":               {},
 	"internal/testsize":             {},
 	"internal/words/wordstest":      {},
+	"store/memorytest":              {"skill", "store"},
 	"search/searchtest":             {"skill", "embed", "embed/embedtest", "snapshot", "store", "store/sqlite", "index", "search", "rank", "internal/words", "internal/testsize"},
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
-	engine "github.com/repertoire-skills/repertoire/store/memory"
+	engine "github.com/repertoire-skills/repertoire/store/memorytest"
 )
 
 // pushed brings a shared catalog in step with skills of these names.

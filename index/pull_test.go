@@ -13,17 +13,17 @@ import (
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
-	"github.com/repertoire-skills/repertoire/store/memory"
+	"github.com/repertoire-skills/repertoire/store/memorytest"
 )
 
 // A sharing is a shared store, with one index that writes it.
 type sharing struct {
 	*searchtest.Catalog
-	st *memory.Store
+	st *memorytest.Store
 }
 
 func newSharing(t *testing.T) sharing {
-	st := memory.New()
+	st := memorytest.New()
 	return sharing{searchtest.Over(t, st, "", &searchtest.Embedder{}, nil), st}
 }
 
@@ -124,7 +124,7 @@ func TestPull(t *testing.T) {
 }
 
 // A damager is a store whose bases arrive damaged.
-type damager struct{ *memory.Store }
+type damager struct{ *memorytest.Store }
 
 func (s damager) GetBase(ctx context.Context, b store.Base, w io.Writer) error {
 	_, err := io.CopyN(w, zeros{}, b.Size)

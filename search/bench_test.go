@@ -8,7 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
-	"github.com/repertoire-skills/repertoire/store/memory"
+	"github.com/repertoire-skills/repertoire/store/memorytest"
 )
 
 func BenchmarkSearch(b *testing.B) {
@@ -55,7 +55,7 @@ func BenchmarkSnippets(b *testing.B) {
 }
 
 func BenchmarkSearchSyntax(b *testing.B) {
-	for engine, x := range map[string]*searchtest.Catalog{"sqlite": searchtest.New(b, nil), "plain": searchtest.Over(b, memory.New(), "", nil, nil)} {
+	for engine, x := range map[string]*searchtest.Catalog{"sqlite": searchtest.New(b, nil), "plain": searchtest.Over(b, memorytest.New(), "", nil, nil)} {
 		searchtest.Sync(b, x, "a", searchtest.Corpus(b, 500).Refs())
 		for _, query := range []string{`"pull request"`, `generat* AND NEAR(test case, 5)`, `name: pdf OR body: organiz*`, `a*`} {
 			b.Run(engine+"/"+query, func(b *testing.B) {

@@ -10,7 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words/wordstest"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
-	"github.com/repertoire-skills/repertoire/store/memory"
+	"github.com/repertoire-skills/repertoire/store/memorytest"
 )
 
 // library has what the tests of queries look for.
@@ -22,7 +22,7 @@ func library(t testing.TB) *searchtest.Catalog {
 // plainLibrary is the library in an engine without a query language.
 func plainLibrary(t testing.TB) *searchtest.Catalog {
 	t.Helper()
-	return fillLibrary(t, searchtest.Over(t, memory.New(), "", nil, nil))
+	return fillLibrary(t, searchtest.Over(t, memorytest.New(), "", nil, nil))
 }
 
 func fillLibrary(t testing.TB, x *searchtest.Catalog) *searchtest.Catalog {

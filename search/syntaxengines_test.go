@@ -17,7 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
-	"github.com/repertoire-skills/repertoire/store/memory"
+	"github.com/repertoire-skills/repertoire/store/memorytest"
 )
 
 // shelf holds skills whose texts say nearly the same, in other orders and fields.
@@ -80,7 +80,7 @@ func TestSyntaxEngines(t *testing.T) {
 	testsize.Long(t)
 	t.Parallel()
 	sqlite := searchtest.New(t, nil)
-	memory := searchtest.Over(t, memory.New(), filepath.Join(t.TempDir(), "catalog.db"), nil, nil)
+	memory := searchtest.Over(t, memorytest.New(), filepath.Join(t.TempDir(), "catalog.db"), nil, nil)
 	tree := shelf()
 	both := func() {
 		searchtest.Sync(t, sqlite, "a", tree.Refs())
@@ -168,7 +168,7 @@ func (b *broken) Skill(ctx context.Context, row int64) (*skill.Skill, bool, erro
 // it did not check the rest.
 func TestSyntaxLost(t *testing.T) {
 	t.Parallel()
-	st := &broken{Store: memory.New()}
+	st := &broken{Store: memorytest.New()}
 	x := searchtest.Over(t, st, "", nil, nil)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(
 		searchtest.Skill("one", "pdf forms", "open the door"), searchtest.Skill("two", "form of a pdf", "pdf form"), searchtest.Skill("three", "door", "open"),

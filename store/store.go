@@ -1,7 +1,7 @@
 // Package store declares what a catalog keeps about its skills: text, terms, vectors, and
 // the history of changes. The write side fills a Store; the read side queries it.
 // store/sqlite is the engine of every catalog file, store/postgres that of catalogs that
-// several machines share, and store/memory is for tests. All content of a store can be made
+// several machines share, and store/memorytest is for tests. All content of a store can be made
 // again from the sources, except for the files of skills that Files reads.
 //
 // Its one rule: only Update changes anything, and each Update that changes what readers

@@ -19,7 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
-	"github.com/repertoire-skills/repertoire/store/memory"
+	"github.com/repertoire-skills/repertoire/store/memorytest"
 	"github.com/repertoire-skills/repertoire/usage"
 	"github.com/repertoire-skills/repertoire/web"
 )
@@ -44,7 +44,7 @@ func TestState(t *testing.T) {
 
 // TestShared: the page of a copy says how it stands to the shared catalog.
 func TestShared(t *testing.T) {
-	st := memory.New()
+	st := memorytest.New()
 	k := open(t, nil, func(cfg *repertoire.Config, _ *web.Options) { cfg.Sources, cfg.Store = nil, st })
 	k.get("state").is(http.StatusOK).has("Shared store", "as it is").lacks("last rescan", "root add")
 	st.Break(errors.New("the server is gone " + hostile))

@@ -10,7 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/internal/push"
 	"github.com/repertoire-skills/repertoire/source"
-	"github.com/repertoire-skills/repertoire/store/memory"
+	"github.com/repertoire-skills/repertoire/store/memorytest"
 	"github.com/repertoire-skills/repertoire/web"
 )
 
@@ -19,7 +19,7 @@ import (
 func TestStateOfLost(t *testing.T) {
 	e, err := static.Default()
 	try(t, err)
-	st := memory.New()
+	st := memorytest.New()
 	k := open(t, few(), func(cfg *repertoire.Config, _ *web.Options) {
 		_, err := push.Push(t.Context(), st, cfg.Sources, &push.Options{Embedder: e, Inline: true})
 		try(t, err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +18,6 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
-	"github.com/repertoire-skills/repertoire/store/memory"
 	"github.com/repertoire-skills/repertoire/store/postgres"
 )
 
@@ -163,9 +161,6 @@ func (a *app) pushTo(ctx context.Context, db *postgres.DB, sources []source.Sour
 	reading, embedding := a.progress("reading", -1), a.progress("embedding", 1)
 	o.Found, o.Embedded = reading.step, embedding.set
 	r, err := push.Push(ctx, db, sources, o)
-	if o.DryRun && errors.Is(err, fs.ErrNotExist) { // the first push makes the catalog
-		r, err = push.Push(ctx, memory.New(), sources, o)
-	}
 	reading.done()
 	embedding.done()
 	return r, err

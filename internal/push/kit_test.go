@@ -16,13 +16,13 @@ import (
 	"github.com/repertoire-skills/repertoire/source/shared"
 	"github.com/repertoire-skills/repertoire/source/sourcetest"
 	"github.com/repertoire-skills/repertoire/store"
-	"github.com/repertoire-skills/repertoire/store/memory"
+	"github.com/repertoire-skills/repertoire/store/memorytest"
 )
 
 // TestContract: what was pushed keeps the contract of a source on each node.
 func TestContract(t *testing.T) {
 	sourcetest.TestSource(t, func(t *testing.T, files map[string]string) sourcetest.Store {
-		st, table := memory.New(), sourcetest.NewTable("team", files)
+		st, table := memorytest.New(), sourcetest.NewTable("team", files)
 		sync := func(t *testing.T) {
 			t.Helper()
 			does(t, st, new(push.Options), table)
@@ -39,7 +39,7 @@ func TestContract(t *testing.T) {
 }
 
 // known returns what the catalog knows of the skill at a path of its only source.
-func known(t *testing.T, st *memory.Store, path string) store.Known {
+func known(t *testing.T, st *memorytest.Store, path string) store.Known {
 	t.Helper()
 	sources, err := st.Sources(t.Context())
 	try(t, err)

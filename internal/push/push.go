@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -80,7 +81,8 @@ type Skill struct {
 // was, see Source.Kept. Sources that are not pushed stay, unless o says otherwise. If the
 // catalog has one of the sources from another origin, Push fails with an OriginError and
 // pushes none; a source without an origin gets the first one that comes. When Push fails
-// later, the sources before have been pushed; the next Push does the rest.
+// later, the sources before have been pushed; the next Push does the rest. A dry run against
+// a catalog that does not exist compares with an empty one.
 func Push(ctx context.Context, st Store, sources []source.Source, o *Options) (*Result, error) {
 	p := &pusher{store: st}
 	if o != nil {
@@ -91,6 +93,10 @@ func Push(ctx context.Context, st Store, sources []source.Source, o *Options) (*
 		return nil, err
 	}
 	before, err := st.State(ctx)
+	if p.DryRun && errors.Is(err, fs.ErrNotExist) {
+		st = new(nothing)
+		p.store, err = st, nil
+	}
 	for i := 0; i < len(list) && err == nil; i++ {
 		err = p.checkOrigin(ctx, st, list[i].Info().Label)
 	}

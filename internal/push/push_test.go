@@ -17,11 +17,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/push"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/source/shared"
 	"github.com/repertoire-skills/repertoire/store"
-	"github.com/repertoire-skills/repertoire/store/memory"
+	"github.com/repertoire-skills/repertoire/store/memorytest"
 )
 
 func try(t *testing.T, err error) {
@@ -114,7 +115,7 @@ func files() map[string]string {
 }
 
 func TestPush(t *testing.T) {
-	dir, st := folder(t, files()), memory.New()
+	dir, st := folder(t, files()), memorytest.New()
 	src := at(t, dir, "root:team", 7)
 	o := &push.Options{Embedder: new(embedtest.Fake), Inline: true}
 	first := does(t, st, o, src)
@@ -156,7 +157,7 @@ func TestPush(t *testing.T) {
 }
 
 // served checks that nodes read these skills as they are in the folder.
-func served(t *testing.T, st *memory.Store, dir, label string, skills ...string) {
+func served(t *testing.T, st *memorytest.Store, dir, label string, skills ...string) {
 	t.Helper()
 	node, err := shared.New(st, source.Info{Label: label}, nil)
 	try(t, err)
@@ -187,7 +188,7 @@ func served(t *testing.T, st *memory.Store, dir, label string, skills ...string)
 // TestSources: sources that are not pushed stay unless they are pruned, and the order of the
 // pushed ones is kept, whatever else the machine has.
 func TestSources(t *testing.T) {
-	st := memory.New()
+	st := memorytest.New()
 	a, b := folder(t, map[string]string{"pdf/SKILL.md": doc("pdf")}), folder(t, map[string]string{"pdf/SKILL.md": doc("pdf"), "ocr/SKILL.md": doc("ocr")})
 	does(t, st, nil, at(t, b, "b", 12), at(t, a, "a", 40))
 	sources, err := st.Sources(t.Context())
@@ -225,7 +226,7 @@ func TestKept(t *testing.T) {
 			return errors.Join(os.RemoveAll(filepath.Join(dir, "pdf")), os.RemoveAll(filepath.Join(dir, "ocr")))
 		},
 	} {
-		st := memory.New()
+		st := memorytest.New()
 		dir := folder(t, map[string]string{"pdf/SKILL.md": doc("pdf"), "ocr/SKILL.md": doc("ocr")})
 		src := at(t, dir, "a", 1)
 		first := does(t, st, nil, src)
@@ -237,7 +238,7 @@ func TestKept(t *testing.T) {
 			t.Errorf("%s: %d entries are left, %v", name, len(entries), err)
 		}
 	}
-	st := memory.New()
+	st := memorytest.New()
 	want(t, "an empty folder", does(t, st, nil, at(t, t.TempDir(), "a", 1)), "a: 0 files")
 }
 
@@ -250,7 +251,7 @@ func TestPlaces(t *testing.T) {
 		try(t, os.Symlink("/etc/passwd", filepath.Join(dir, "git", "ocr", "outside")))
 	}
 	write(t, dir, "where/SKILL.md", "---\nname: where\ndescription: x\n---\nSee [it](../../x.md) and scripts/none.py.\n")
-	st := memory.New()
+	st := memorytest.New()
 	does(t, st, &push.Options{Embedder: new(embedtest.Fake)}, at(t, dir, "root:team", 1))
 	entries, err := st.Entries(t.Context(), nil)
 	try(t, err)
@@ -279,7 +280,7 @@ func TestPlaces(t *testing.T) {
 // TestUnserved: files that nobody can ask for by name are not pushed, and the digest is of
 // those that are.
 func TestUnserved(t *testing.T) {
-	st := memory.New()
+	st := memorytest.New()
 	src := renamed{at(t, folder(t, map[string]string{"pdf/SKILL.md": doc("pdf"), "pdf/a.txt": "a"}), "a", 1)}
 	want(t, "first push", does(t, st, nil, src), "a: +pdf/SKILL.md 2 files")
 	want(t, "second push", does(t, st, nil, src), "a: 0 files")
@@ -298,7 +299,7 @@ func TestUnserved(t *testing.T) {
 
 // TestSecrets: files in which programs keep secrets are not pushed, and each push says so.
 func TestSecrets(t *testing.T) {
-	st := memory.New()
+	st := memorytest.New()
 	tree := map[string]string{"pdf/SKILL.md": doc("pdf"), "pdf/.env": "PASSWORD=a", "pdf/.git/config": "url = https://a:b@c", "pdf/node_modules/x": "e", "pdf/x/.ssh/config": "b", "pdf/id_ed25519": "c", "pdf/.env.example": "PASSWORD=", "pdf/id_rsa.md": "d"}
 	src := at(t, folder(t, tree), "a", 1)
 	secrets := []string{"pdf/.env", "pdf/id_ed25519", "pdf/x/.ssh/config"}
@@ -318,7 +319,7 @@ func TestSecrets(t *testing.T) {
 // TestChanging: a skill whose files change while it is pushed stays as it was; all others are
 // pushed.
 func TestChanging(t *testing.T) {
-	st := memory.New()
+	st := memorytest.New()
 	dir := folder(t, map[string]string{"pdf/SKILL.md": doc("pdf"), "log/SKILL.md": doc("log"), "log/run.log": "1"})
 	does(t, st, nil, at(t, dir, "a", 1))
 	write(t, dir, "log/run.log", "22")
@@ -336,7 +337,7 @@ func TestChanging(t *testing.T) {
 
 // TestAtOnce: pushes at the same time come one after the other.
 func TestAtOnce(t *testing.T) {
-	st := memory.New()
+	st := memorytest.New()
 	var wg sync.WaitGroup
 	for i := range 4 {
 		src := at(t, folder(t, map[string]string{"pdf/SKILL.md": doc("pdf"), fmt.Sprintf("s%d/SKILL.md", i): doc(fmt.Sprint("s", i))}), "a", 1)
@@ -357,7 +358,7 @@ func TestAtOnce(t *testing.T) {
 // TestForeign: skills of one repository are not replaced by those of another, unless somebody
 // wants that; nothing else is pushed or pruned then either.
 func TestForeign(t *testing.T) {
-	st := memory.New()
+	st := memorytest.New()
 	ours, theirs := at(t, folder(t, files()), "root:skills", 1), at(t, folder(t, map[string]string{"pdf/SKILL.md": doc("pdf"), "x/SKILL.md": doc("x")}), "root:skills", 1)
 	by := func(origin string) *push.Options {
 		return &push.Options{Origins: map[string]string{"root:skills": origin, "mine": origin}}
@@ -392,9 +393,40 @@ func TestForeign(t *testing.T) {
 	want(t, "unchanged", does(t, st, by("two"), theirs), "root:skills: 0 files")
 }
 
+// unmade is the store of a catalog that the first push makes.
+type unmade struct{ *memorytest.Store }
+
+func (unmade) State(context.Context) (store.State, error) {
+	return store.State{}, fmt.Errorf("no catalog: %w", fs.ErrNotExist)
+}
+
+// TestFirstDryRun: before the first push a dry run says what that will do.
+func TestFirstDryRun(t *testing.T) {
+	one := at(t, folder(t, files()), "one", 2)
+	two := at(t, folder(t, map[string]string{"x/SKILL.md": doc("x"), "y/SKILL.md": doc("y"), "y/y.py": "y"}), "two", 1)
+	gone := at(t, filepath.Join(t.TempDir(), "gone"), "gone", 0)
+	o := &push.Options{DryRun: true, Prune: true, Full: true, Embedder: new(embedtest.Fake), Inline: true}
+	said := does(t, unmade{memorytest.New()}, o, one, two, gone)
+	o.DryRun = false
+	did := does(t, memorytest.New(), o, one, two, gone)
+	if said.After != said.Before {
+		t.Errorf("a dry run made generation %v of %v", said.After, said.Before)
+	}
+	said.Before, said.After, did.Before, did.After = store.Generation{}, store.Generation{}, store.Generation{}, store.Generation{}
+	for _, r := range []*push.Result{said, did} {
+		r.Shared, r.Unshared = false, nil
+		for i := range r.Sources {
+			r.Sources[i].Took = 0
+		}
+	}
+	if diff := cmp.Diff(did, said, cmp.AllowUnexported(index.Report{})); diff != "" {
+		t.Errorf("(-did +said)\n%s", diff)
+	}
+}
+
 // TestInterrupted: a push that is interrupted or fails leaves its source as it was.
 func TestInterrupted(t *testing.T) {
-	st := memory.New()
+	st := memorytest.New()
 	src := at(t, folder(t, files()), "a", 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := push.Push(ctx, st, []source.Source{src}, &push.Options{Found: cancel}); !errors.Is(err, context.Canceled) {
@@ -413,7 +445,7 @@ func TestInterrupted(t *testing.T) {
 
 // TestRefusedAgain: a skill that cannot be used any more has no files.
 func TestRefusedAgain(t *testing.T) {
-	st, dir := memory.New(), folder(t, map[string]string{"pdf/SKILL.md": doc("pdf"), "ocr/SKILL.md": doc("ocr")})
+	st, dir := memorytest.New(), folder(t, map[string]string{"pdf/SKILL.md": doc("pdf"), "ocr/SKILL.md": doc("ocr")})
 	does(t, st, nil, at(t, dir, "a", 1))
 	write(t, dir, "pdf/SKILL.md", "nothing")
 	want(t, "push", does(t, st, nil, at(t, dir, "a", 1)), "a: ~pdf/SKILL.md 0 files")
@@ -427,7 +459,7 @@ func TestRefusedAgain(t *testing.T) {
 
 // TestNames: a skill whose files are the same is written again if its name is another one.
 func TestNames(t *testing.T) {
-	st, dir := memory.New(), folder(t, map[string]string{"pdf/SKILL.md": doc("pdf"), "a/SKILL.md": strings.Replace(doc("x"), "name: x\n", "", 1)})
+	st, dir := memorytest.New(), folder(t, map[string]string{"pdf/SKILL.md": doc("pdf"), "a/SKILL.md": strings.Replace(doc("x"), "name: x\n", "", 1)})
 	with := func(names map[string]string) source.Source {
 		s, err := source.Dir(dir, &source.Options{Label: "a", Names: names})
 		try(t, err)
@@ -446,7 +478,7 @@ func TestNames(t *testing.T) {
 
 // TestDamaged: a full push replaces content that was damaged in the catalog.
 func TestDamaged(t *testing.T) {
-	st, dir := memory.New(), folder(t, files())
+	st, dir := memorytest.New(), folder(t, files())
 	does(t, st, nil, at(t, dir, "a", 1))
 	list, err := st.SkillFiles(t.Context(), "a", "pdf")
 	try(t, err)
@@ -457,7 +489,7 @@ func TestDamaged(t *testing.T) {
 
 // TestFull: all skills are written anew, and the result lists only what differs.
 func TestFull(t *testing.T) {
-	st, dir := memory.New(), folder(t, files())
+	st, dir := memorytest.New(), folder(t, files())
 	does(t, st, nil, at(t, dir, "a", 1))
 	r := does(t, st, &push.Options{Full: true}, at(t, dir, "a", 1))
 	want(t, "full push", r, "a: 0 files")

@@ -19,7 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
-	"github.com/repertoire-skills/repertoire/store/memory"
+	"github.com/repertoire-skills/repertoire/store/memorytest"
 )
 
 func TestMain(m *testing.M) { testsize.Main(m) }
@@ -35,7 +35,7 @@ func open(opts *index.Options) func(testing.TB, embed.Embedder) *searchtest.Cata
 // inMemory opens a catalog that has no files, in an engine that does not rank.
 func inMemory(t testing.TB, e embed.Embedder) *searchtest.Catalog {
 	t.Helper()
-	return searchtest.Over(t, memory.New(), "", e, nil)
+	return searchtest.Over(t, memorytest.New(), "", e, nil)
 }
 
 // merge publishes everything in one base.

@@ -1,4 +1,4 @@
-package memory_test
+package memorytest_test
 
 import (
 	"context"
@@ -9,23 +9,23 @@ import (
 
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
-	"github.com/repertoire-skills/repertoire/store/memory"
+	"github.com/repertoire-skills/repertoire/store/memorytest"
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
 
 func TestStore(t *testing.T) {
-	storetest.Test(t, func(*testing.T) store.Store { return memory.New() })
+	storetest.Test(t, func(*testing.T) store.Store { return memorytest.New() })
 }
 
 func TestShared(t *testing.T) {
 	storetest.TestShared(t, func(*testing.T) storetest.Opener {
-		s := memory.New()
+		s := memorytest.New()
 		return func(readOnly bool) storetest.Shared { return s.Another(readOnly) }
 	})
 }
 
 func TestBreak(t *testing.T) {
-	s := memory.New()
+	s := memorytest.New()
 	node := s.Another(true)
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -51,7 +51,7 @@ func TestBreak(t *testing.T) {
 }
 
 func TestDamage(t *testing.T) {
-	s := memory.New()
+	s := memorytest.New()
 	row := storetest.Put(t, s, store.Source{Label: "a"}, storetest.Record("pdf", "d", "b"))[0]
 	sum := sha256.Sum256([]byte("text"))
 	digest := hex.EncodeToString(sum[:])

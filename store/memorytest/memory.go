@@ -1,7 +1,7 @@
-// Package memory is an engine for tests, which keeps a catalog in memory. Its Stores of one
+// Package memorytest is an engine for tests, which keeps a catalog in memory. Its Stores of one
 // catalog stand for the processes of several machines. Its one rule: a catalog is copied to
 // be changed, so readers never wait. It does not rank by text.
-package memory
+package memorytest
 
 import (
 	"context"
