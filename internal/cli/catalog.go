@@ -30,73 +30,73 @@ const (
 // catalog is an open catalog with the agent that asks.
 type catalog struct {
 	*repertoire.Catalog
-	app   *app
-	agent *repertoire.Agent
-	stale string // why answers may be out of date; "" means that they are not
-	part  search.Part
+	session *session
+	agent   *repertoire.Agent
+	stale   string // why answers may be out of date; "" means that they are not
+	part    search.Part
 }
 
 // Close closes the catalog, with a note if the catalog was damaged and has been rebuilt.
 func (c *catalog) Close() error {
 	if aside := c.Recovered(); aside != "" {
-		c.app.note("the catalog was damaged and has been rebuilt; the damaged file was kept as %s", aside)
+		c.session.note("the catalog was damaged and has been rebuilt; the damaged file was kept as %s", aside)
 	}
 	return c.Catalog.Close()
 }
 
 // options returns the options that the flags set.
-func (a *app) options() (*repertoire.ConfigOptions, error) {
-	if a.onlyRoot && len(a.roots) == 0 {
+func (s *session) options() (*repertoire.ConfigOptions, error) {
+	if s.onlyRoot && len(s.roots) == 0 {
 		return nil, &usageError{"skills", errors.New("--only-root needs a --root")}
 	}
 	state, _ := config.StateDir() // without one no copy of the configuration is kept
 	return &repertoire.ConfigOptions{
-		File: a.config, Roots: a.roots, OnlyRoots: a.onlyRoot, DB: a.db, Store: a.store, Catalog: a.catalog,
-		State: state, LastGood: a.lastGood, Warn: a.warnOnce,
+		File: s.config, Roots: s.roots, OnlyRoots: s.onlyRoot, DB: s.db, Store: s.store, Catalog: s.catalog,
+		State: state, LastGood: s.lastGood, Warn: s.warnOnce,
 	}, nil
 }
 
 // warnOnce tells what cannot be used and stops nothing. Some commands read the
 // configuration twice.
-func (a *app) warnOnce(err error) {
+func (s *session) warnOnce(err error) {
 	message := messageOf(err)
-	if slices.Contains(a.warned, message) {
+	if slices.Contains(s.warned, message) {
 		return
 	}
-	a.warned = append(a.warned, message)
-	if a.warn != nil {
-		a.warn(err)
+	s.warned = append(s.warned, message)
+	if s.warn != nil {
+		s.warn(err)
 	} else {
-		a.note("%s", message)
+		s.note("%s", message)
 	}
 }
 
 // settings returns the settings, for a command that opens no catalog with them.
-func (a *app) settings() (config.Settings, error) {
-	o, err := a.options()
+func (s *session) settings() (config.Settings, error) {
+	o, err := s.options()
 	if err != nil {
 		return config.Settings{}, err
 	}
-	return config.Read(a.dir, (*config.Options)(o))
+	return config.Read(s.dir, (*config.Options)(o))
 }
 
 // logger gets the messages about background work; nil drops them.
-func (a *app) logger() *slog.Logger {
-	if a.log == nil && a.verbose {
-		return slog.New(slog.NewTextHandler(a.stderr, nil))
+func (s *session) logger() *slog.Logger {
+	if s.log == nil && s.verbose {
+		return slog.New(slog.NewTextHandler(s.stderr, nil))
 	}
-	return a.log
+	return s.log
 }
 
 // readConfig returns the configuration from flags and files. Only a command that stays
 // running is rescanned on the configured schedule.
-func (a *app) readConfig(stays bool) (repertoire.Config, error) {
-	o, err := a.options()
+func (s *session) readConfig(stays bool) (repertoire.Config, error) {
+	o, err := s.options()
 	if err != nil {
 		return repertoire.Config{}, err
 	}
-	cfg, err := repertoire.ReadConfig(a.dir, o)
-	cfg.Logger = a.logger()
+	cfg, err := repertoire.ReadConfig(s.dir, o)
+	cfg.Logger = s.logger()
 	if !stays {
 		cfg.Schedule = repertoire.Never
 	}
@@ -105,16 +105,16 @@ func (a *app) readConfig(stays bool) (repertoire.Config, error) {
 }
 
 // open opens the catalog that the flags and the configuration describe.
-func (a *app) open(ctx context.Context) (*catalog, error) {
-	cfg, err := a.readConfig(false)
+func (s *session) open(ctx context.Context) (*catalog, error) {
+	cfg, err := s.readConfig(false)
 	if err != nil {
 		return nil, err
 	}
-	return a.openWith(ctx, cfg)
+	return s.openWith(ctx, cfg)
 }
 
 // openWith opens the catalog of cfg for the agent of the flags.
-func (a *app) openWith(ctx context.Context, cfg repertoire.Config) (*catalog, error) {
+func (s *session) openWith(ctx context.Context, cfg repertoire.Config) (*catalog, error) {
 	if err := openStore(&cfg); err != nil {
 		return nil, err
 	}
@@ -122,11 +122,11 @@ func (a *app) openWith(ctx context.Context, cfg repertoire.Config) (*catalog, er
 	if err != nil {
 		return nil, elsewhere(cfg, err)
 	}
-	agent, err := c.Agent(a.agent)
+	agent, err := c.Agent(s.agent)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return &catalog{Catalog: c, app: a, agent: agent}, nil
+	return &catalog{Catalog: c, session: s, agent: agent}, nil
 }
 
 // elsewhere adds what to do to the error of a catalog whose folder cannot be written.
@@ -143,12 +143,12 @@ func elsewhere(cfg repertoire.Config, err error) error {
 }
 
 // openFresh opens the catalog and brings it up to date, see refresh.
-func (a *app) openFresh(ctx context.Context, limit time.Duration) (*catalog, error) {
-	c, err := a.open(ctx)
+func (s *session) openFresh(ctx context.Context, limit time.Duration) (*catalog, error) {
+	c, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.refresh(ctx, c, limit); err != nil {
+	if err := s.refresh(ctx, c, limit); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
@@ -177,8 +177,8 @@ func (a *app) onPrompt(first int, limit time.Duration, ask question) func(*cobra
 	}
 }
 
-func (a *app) ask(ctx context.Context, limit time.Duration, args []string, ask question) error {
-	c, err := a.openFresh(ctx, limit)
+func (s *session) ask(ctx context.Context, limit time.Duration, args []string, ask question) error {
+	c, err := s.openFresh(ctx, limit)
 	if err != nil {
 		return err
 	}
@@ -188,26 +188,26 @@ func (a *app) ask(ctx context.Context, limit time.Duration, args []string, ask q
 
 // refresh brings an open catalog up to date: a new one completely, any other as far as
 // possible within about limit. What it leaves out, the next command does.
-func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) error {
-	bar := a.progress("indexing", -1)
+func (s *session) refresh(ctx context.Context, c *catalog, limit time.Duration) error {
+	bar := s.progress("indexing", -1)
 	f, err := c.Freshen(ctx, &repertoire.FreshenOptions{
-		Look: limit, Scan: freshen, Rescan: a.verbose, Found: bar.step, Partial: a.partial,
+		Look: limit, Scan: freshen, Rescan: s.verbose, Found: bar.step, Partial: s.partial,
 	})
 	bar.done()
 	switch {
 	case f.Partial:
-		if err := a.notePart(ctx, c); err != nil {
+		if err := s.notePart(ctx, c); err != nil {
 			return err
 		}
 	case f.Cut:
-		a.note("some changed skills are not read yet; the next command goes on, \"skills index\" reads all")
+		s.note("some changed skills are not read yet; the next command goes on, \"skills index\" reads all")
 	case f.Stale != nil && c.Shared().State != "":
-		a.note("%s", oldCopy(c.Shared(), f.Stale))
+		s.note("%s", oldCopy(c.Shared(), f.Stale))
 	case f.Stale != nil:
-		a.note("the answer is as of the last index: %v", f.Stale)
+		s.note("the answer is as of the last index: %v", f.Stale)
 	default:
-		a.noteVerbose("checked %s for changes", count(f.Looked, "folder"))
-		a.reportVerbose(f.Reports)
+		s.noteVerbose("checked %s for changes", count(f.Looked, "folder"))
+		s.reportVerbose(f.Reports)
 	}
 	if f.Stale != nil {
 		c.stale = f.Stale.Error()
@@ -216,34 +216,34 @@ func (a *app) refresh(ctx context.Context, c *catalog, limit time.Duration) erro
 }
 
 // notePart says once how much of the catalog has not been read yet.
-func (a *app) notePart(ctx context.Context, c *catalog) error {
+func (s *session) notePart(ctx context.Context, c *catalog) error {
 	unread, err := c.Unread(ctx)
 	if unread > 0 && !c.part.Partial {
-		a.note("this is %s; the next command goes on (\"skills index\" reads all)", search.PartOfCatalog(unread))
+		s.note("this is %s; the next command goes on (\"skills index\" reads all)", search.PartOfCatalog(unread))
 	}
 	c.part = search.PartOf(unread)
 	return err
 }
 
 // rescan brings the catalog up to date completely, with a progress bar.
-func (a *app) rescan(ctx context.Context, c *catalog) ([]repertoire.Report, error) {
-	return a.rescanWith(ctx, c.Rescan)
+func (s *session) rescan(ctx context.Context, c *catalog) ([]repertoire.Report, error) {
+	return s.rescanWith(ctx, c.Rescan)
 }
 
 // A scanner brings a catalog up to date and calls found for each skill.
 type scanner func(ctx context.Context, found func()) ([]repertoire.Report, error)
 
 // rescanWith is rescan with another kind of scan.
-func (a *app) rescanWith(ctx context.Context, scan scanner) ([]repertoire.Report, error) {
-	bar := a.progress("indexing", -1)
+func (s *session) rescanWith(ctx context.Context, scan scanner) ([]repertoire.Report, error) {
+	bar := s.progress("indexing", -1)
 	reports, err := scan(ctx, bar.step)
 	bar.done()
-	a.reportVerbose(reports)
+	s.reportVerbose(reports)
 	return reports, err
 }
 
-func (a *app) reportVerbose(reports []repertoire.Report) {
+func (s *session) reportVerbose(reports []repertoire.Report) {
 	for _, r := range reports {
-		a.noteVerbose("%s: %v", r.Source, r)
+		s.noteVerbose("%s: %v", r.Source, r)
 	}
 }

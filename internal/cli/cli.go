@@ -10,15 +10,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,27 +35,15 @@ const (
 	exitUsage = 2
 )
 
-// app is one run of the command: its streams and its global flags.
+// app is the session of commands that are its methods.
 type app struct {
-	name           string // of the program; "" means ownName
-	stdin          io.Reader
-	stdout, stderr io.Writer    // printers
-	raw            io.Writer    // standard output, for what programs read: JSON, protocols, scripts
-	start          time.Time    // of the process
-	dir            string       // of the project, "" for the working folder
-	log            *slog.Logger // for background work; nil means standard error with --verbose
-	lastGood       bool         // a configuration with a mistake is replaced by its last good content
-	warn           func(error)  // gets what cannot be used and stops nothing; nil means standard error
-	warned         []string     // what warn was told
-	hookLog        *usage.Log   // in which a hook notes what is used; nil means none
-	partial        bool         // the answer may be about a part of the catalog
-	hookLogKnown   bool         // the configuration was read for hookLog
-
-	roots                          []string
-	config, db, agent              string
-	store, catalog                 string // of a shared catalog
-	onlyRoot, json, quiet, verbose bool
+	*session
+	hookLog      *usage.Log // in which a hook notes what is used; nil means none
+	hookLogKnown bool       // the configuration was read for hookLog
 }
+
+// newApp returns an app of one start of the program.
+func newApp(e env) *app { return &app{session: &session{screen: &screen{env: e}}} }
 
 // Main runs the command of the process, a program of this name, and returns its exit
 // status. The first signal ends it in good order, a second one at once. A hook watches
@@ -78,8 +63,7 @@ func Main(name string) int {
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 		context.AfterFunc(ctx, stop)
 	}
-	a := &app{name: nameFor(name, os.Args[0])}
-	return a.execute(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	return newEnv(nameFor(name, os.Args[0]), os.Stdin, os.Stdout, os.Stderr).execute(ctx, os.Args[1:])
 }
 
 // setGarbage sets how much garbage may gather, in percent of what is in use, unless the
@@ -91,9 +75,8 @@ func setGarbage(percent int) {
 }
 
 // execute runs the command and returns its exit code.
-func (a *app) execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	errs := printer{stderr, a.named}
-	a.stdin, a.stdout, a.stderr, a.raw, a.start = stdin, printer{Writer: stdout}, errs, stdout, time.Now()
+func (e env) execute(ctx context.Context, args []string) int {
+	a := newApp(e)
 	root := a.root()
 	// Hook and context run at every prompt, and making all other commands would take a tenth of
 	// their time.
@@ -109,9 +92,9 @@ func (a *app) execute(ctx context.Context, args []string, stdin io.Reader, stdou
 		a.addCompletion(root)
 	}
 	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(a.stdout)
-	root.SetErr(errs)
+	root.SetIn(e.stdin)
+	root.SetOut(e.stdout)
+	root.SetErr(e.stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
@@ -122,9 +105,9 @@ func (a *app) execute(ctx context.Context, args []string, stdin io.Reader, stdou
 	if status, ok := errors.AsType[exitStatus](err); ok {
 		return int(status)
 	}
-	fmt.Fprintf(errs, "skills: %s\n", messageOf(err))
+	fmt.Fprintf(e.stderr, "skills: %s\n", messageOf(err))
 	if hint := hintFor(err); hint != "" {
-		fmt.Fprintf(errs, "skills: hint: %s\n", hint)
+		fmt.Fprintf(e.stderr, "skills: hint: %s\n", hint)
 	}
 	if usage, ok := errors.AsType[*usageError](err); ok && !strings.HasSuffix(usage.command, " hook") && !callsHook(args) {
 		return exitUsage
@@ -198,7 +181,7 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:  true,
 		Args:          noCommand,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return a.checkFolders(cmd)
+			return a.env.session(cmd).checkFolders(cmd)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
@@ -338,33 +321,9 @@ func (l *level) threshold() float64 {
 	return cmp.Or(l.probability, repertoire.Always)
 }
 
-// prompt returns the arguments as one text, or standard input if the only one is "-".
-func (a *app) prompt(ctx context.Context, args []string) (string, error) {
-	if len(args) != 1 || args[0] != "-" {
-		return strings.Join(args, " "), nil
-	}
-	const most = 4 << 20 // more than any model reads
-	var text strings.Builder
-	// A read from a terminal cannot be interrupted, but an interrupt can leave it behind.
-	read := make(chan error, 1)
-	go func() {
-		_, err := io.Copy(&text, io.LimitReader(a.stdin, most))
-		read <- err
-	}()
-	select {
-	case <-ctx.Done():
-		return "", ctx.Err()
-	case err := <-read:
-		if err != nil {
-			return "", fmt.Errorf("reading standard input: %w", err)
-		}
-		return text.String(), nil
-	}
-}
-
 // flags returns the flags of this call that choose the catalog and the agent, in a form
 // that works in any folder.
-func (a *app) flags() ([]string, error) {
+func (s *session) flags() ([]string, error) {
 	var list []string
 	var errs []error
 	add := func(flag, path string) {
@@ -373,18 +332,18 @@ func (a *app) flags() ([]string, error) {
 			list, errs = append(list, flag, cmp.Or(abs, path)), append(errs, err)
 		}
 	}
-	for _, root := range a.roots {
+	for _, root := range s.roots {
 		add("--root", root)
 	}
-	if a.onlyRoot {
+	if s.onlyRoot {
 		list = append(list, "--only-root")
 	}
-	add("--config", a.config)
-	add("--db", a.db)
-	shared, err := a.storeArgs()
+	add("--config", s.config)
+	add("--db", s.db)
+	shared, err := s.storeArgs()
 	list, errs = append(list, shared...), append(errs, err)
-	if a.agent != "" {
-		list = append(list, "--agent", a.agent)
+	if s.agent != "" {
+		list = append(list, "--agent", s.agent)
 	}
 	return list, errors.Join(errs...)
 }

@@ -12,7 +12,7 @@ import (
 // TestCompletionOfNouns: what the usage of a command or a flag calls a name of something, a file
 // or a folder is completed as that.
 func TestCompletionOfNouns(t *testing.T) {
-	a := new(app)
+	a := newApp(env{})
 	root := a.command()
 	root.InitDefaultHelpCmd()
 	flags, arguments := a.flagCompleters(), a.argumentCompleters()

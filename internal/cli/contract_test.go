@@ -74,7 +74,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"history":   proposal.Log{},
 		"revert":    nothing{},
 	}
-	for _, cmd := range new(app).command().Commands() {
+	for _, cmd := range newApp(env{}).command().Commands() {
 		result, ok := results[cmd.Name()]
 		if !ok {
 			if strings.Contains(cmd.Long, "--json") {
@@ -165,7 +165,7 @@ func fieldsOf(typ reflect.Type, hits bool) []string {
 // TestExamplesParse runs the command lines in the help up to the point where a
 // command would do its work.
 func TestExamplesParse(t *testing.T) {
-	for _, cmd := range new(app).command().Commands() {
+	for _, cmd := range newApp(env{}).command().Commands() {
 		if cmd.Example == "" {
 			t.Errorf("the help of %s has no example", cmd.Name())
 		}
@@ -194,7 +194,7 @@ func commandLine(t *testing.T, line string) []string {
 
 // parse checks the flags and the number of arguments of a command line.
 func parse(args []string, want string) error {
-	cmd, rest, err := new(app).command().Find(args)
+	cmd, rest, err := newApp(env{}).command().Find(args)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func parse(args []string, want string) error {
 // people to type exists.
 func TestQuotedCommands(t *testing.T) {
 	names := map[string]bool{}
-	for _, cmd := range new(app).command().Commands() {
+	for _, cmd := range newApp(env{}).command().Commands() {
 		names[cmd.Name()] = true
 	}
 	files, err := filepath.Glob("../../source/bundled/*/SKILL.md")
@@ -343,7 +343,7 @@ func write(t *testing.T, name, text string) {
 
 // run runs the command in this process and returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return new(app).execute(ctx, args, stdin, stdout, stderr)
+	return newEnv("", stdin, stdout, stderr).execute(ctx, args)
 }
 
 // call runs the command in this process, checks its exit code, and returns its
@@ -378,7 +378,7 @@ func keysOf(v map[string]any) string {
 // TestCommandTree checks what cobra does not: every command has a short and a
 // long help, and refuses what it does not know.
 func TestCommandTree(t *testing.T) {
-	root := new(app).command()
+	root := newApp(env{}).command()
 	if wide := widest(root); wide > 80 {
 		t.Errorf("the help is %d characters wide", wide)
 	}
@@ -408,7 +408,7 @@ func TestProgramHelp(t *testing.T) {
 	if n := strings.Count(text, "\n"); n > 45 {
 		t.Errorf("the help has %d lines, want 45 at most:\n%s", n, text)
 	}
-	root := new(app).command()
+	root := newApp(env{}).command()
 	names := mapped(root.Commands(), (*cobra.Command).Name)
 	for _, topic := range topics() {
 		names = append(names, topic.name)

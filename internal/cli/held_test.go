@@ -52,8 +52,8 @@ func heldCatalog(t *testing.T, out, errs io.Writer) (*app, *catalog, *trust.File
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{stdin: strings.NewReader(""), stdout: out, stderr: errs, raw: out, start: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)}
-	return a, &catalog{Catalog: c, app: a}, file
+	a := newApp(env{stdin: strings.NewReader(""), stdout: out, stderr: errs, raw: out, start: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)})
+	return a, &catalog{Catalog: c, session: a.session}, file
 }
 
 // TestHeldFromModels: a model learns nothing of a disabled skill through any door of a
@@ -119,7 +119,7 @@ func TestHeldFromModels(t *testing.T) {
 // trustAll trusts the skills of the project.
 func trustAll(t *testing.T, c *catalog, file *trust.File) {
 	t.Helper()
-	quiet := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, raw: io.Discard, start: c.app.start}
+	quiet := newApp(env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, raw: io.Discard, start: c.session.start})
 	if err := quiet.trust(t.Context(), c, file, "", true); err != nil {
 		t.Fatal(err)
 	}

@@ -148,12 +148,12 @@ func callsHook(args []string) bool {
 }
 
 // commandLine returns what a person or a model types to call this program for the catalog.
-func (a *app) commandLine() string {
+func (s *session) commandLine() string {
 	self, err := os.Executable()
 	if err != nil {
-		self = cmp.Or(a.name, ownName)
+		self = cmp.Or(s.name, ownName)
 	}
-	flags, _ := a.flags() // if a path cannot be made absolute, a relative one is better than none
+	flags, _ := s.flags() // if a path cannot be made absolute, a relative one is better than none
 	words := append([]string{self}, flags...)
 	for i, w := range words {
 		if strings.ContainsAny(w, " '\"\\$`&|;<>()*?[]#~!") {

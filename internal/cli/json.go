@@ -14,24 +14,24 @@ import (
 
 // printJSON prints v, indented, without escaping what is plain in JSON. On a terminal
 // the printer escapes more; the JSON means the same.
-func (a *app) printJSON(v any) error {
-	enc := a.encoder()
+func (ui *screen) printJSON(v any) error {
+	enc := ui.encoder()
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
 }
 
 // exact returns standard output for what other programs read: byte for byte in a pipe, with
 // escapes on a terminal.
-func (a *app) exact() io.Writer {
-	if _, ok := terminal(a.raw); ok {
-		return a.stdout
+func (ui *screen) exact() io.Writer {
+	if _, ok := terminal(ui.raw); ok {
+		return ui.stdout
 	}
-	return a.raw
+	return ui.raw
 }
 
 // encoder returns what writes JSON to standard output.
-func (a *app) encoder() *json.Encoder {
-	enc := json.NewEncoder(a.exact())
+func (ui *screen) encoder() *json.Encoder {
+	enc := json.NewEncoder(ui.exact())
 	enc.SetEscapeHTML(false)
 	return enc
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/runner"
-	"github.com/repertoire-skills/repertoire/internal/session"
+	sessions "github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/web"
@@ -197,7 +197,7 @@ func (a *app) serve(ctx context.Context, p proposing, r running) error {
 // suggest_skills, which clients may call instead of a hook, it remembers sessions too.
 type served struct {
 	*catalog
-	memory  *session.Memory
+	memory  *sessions.Memory
 	project *config.Project
 	log     *slog.Logger
 	servers atomic.Pointer[[]*mcpserver.Server] // nil until the catalog is open
@@ -251,7 +251,7 @@ func (a *app) openServed(ctx context.Context, p proposing, r running) (*served, 
 		return nil, errors.Join(err, s.Close())
 	}
 	state, _ := config.StateDir() // without one nothing is remembered
-	s.memory = session.New(state, session.Options{Logger: s.log})
+	s.memory = sessions.New(state, sessions.Options{Logger: s.log})
 	s.memory.Sweep()
 	return s, nil
 }
@@ -320,7 +320,7 @@ func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), 
 
 func (s *served) suggest(ctx context.Context, p mcpserver.Prompt, a *repertoire.Agent) (repertoire.Block, error) {
 	budget := repertoire.Budget{Server: mcpserver.DefaultName, ListPinned: true}
-	about := session.Prompt{Session: p.Session, Text: p.Text, Client: p.Client}
+	about := sessions.Prompt{Session: p.Session, Text: p.Text, Client: p.Client}
 	if p.Client != "" && p.Session != "" { // the session belongs to the path on which it began
 		path := ""
 		if a != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // ownName is the name of the program in the texts of this package. A program of another
-// name replaces it where a text tells people what to type, see app.named.
+// name replaces it where a text tells people what to type, see env.named.
 const ownName = "skills"
 
 // quotedName matches the name at the start of a message, in a quoted command, and in a
@@ -31,8 +31,8 @@ func nameFor(given, started string) string {
 
 // named returns a text of this program in which commands have the name of the program
 // that runs. Texts of others, such as instructions of a skill, must not get here.
-func (a *app) named(text string) string {
-	if a.name == ownName || a.name == "" {
+func (e env) named(text string) string {
+	if e.name == ownName || e.name == "" {
 		return text
 	}
 	return quotedName().ReplaceAllStringFunc(text, func(found string) string {
@@ -40,14 +40,14 @@ func (a *app) named(text string) string {
 		if before == "" && after != ": " {
 			return found // a line of prose that begins with the word
 		}
-		return before + a.name + after
+		return before + e.name + after
 	})
 }
 
 // Command returns the tree of commands of the program of a name, with all its help, for
 // what is made from it: man pages and scripts for completion.
 func Command(name string) *cobra.Command {
-	a := &app{name: name}
+	a := newApp(env{name: name})
 	root := a.command()
 	var complete func(cmd *cobra.Command)
 	complete = func(cmd *cobra.Command) {

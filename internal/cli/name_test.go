@@ -30,10 +30,10 @@ func TestNamed(t *testing.T) {
 		"~/.agents/skills: not found":               "~/.agents/skills: not found",
 		"      skills there are":                    "      skills there are",
 	} {
-		if got := (&app{name: "repertoire"}).named(in); got != want {
+		if got := (env{name: "repertoire"}).named(in); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
-		if got := new(app).named(in); got != in {
+		if got := (env{}).named(in); got != in {
 			t.Errorf("%q becomes %q in the program skills", in, got)
 		}
 	}

@@ -70,21 +70,21 @@ func lineOf(format string, args ...any) string {
 func message(s string) string { return oneLine(strings.ReplaceAll(s, "\n", "; ")) }
 
 // printText prints s, with a line feed at the end.
-func (a *app) printText(s string) error {
-	_, err := io.WriteString(a.stdout, strings.TrimSuffix(s, "\n")+"\n")
+func (ui *screen) printText(s string) error {
+	_, err := io.WriteString(ui.stdout, strings.TrimSuffix(s, "\n")+"\n")
 	return err
 }
 
 // note prints a message that is not part of the result to standard error.
-func (a *app) note(format string, args ...any) {
-	if !a.quiet {
-		fmt.Fprintf(a.stderr, "skills: %s\n", message(fmt.Sprintf(format, args...)))
+func (ui *screen) note(format string, args ...any) {
+	if !ui.quiet {
+		fmt.Fprintf(ui.stderr, "skills: %s\n", message(fmt.Sprintf(format, args...)))
 	}
 }
 
 // noteVerbose is note for what only --verbose tells.
-func (a *app) noteVerbose(format string, args ...any) {
-	if a.verbose {
-		a.note(format, args...)
+func (ui *screen) noteVerbose(format string, args ...any) {
+	if ui.verbose {
+		ui.note(format, args...)
 	}
 }

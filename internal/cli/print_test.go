@@ -17,7 +17,6 @@ import (
 // and why nothing in what they write can be taken for a command of a terminal.
 var exact = map[string]string{
 	"Main":              "hands them to execute",
-	"execute":           "puts printers around them",
 	"terminal":          "looks, and writes nothing",
 	"exact":             "in a pipe; on a terminal the printer is used",
 	"rows":              "styles cells that were made visible before",

@@ -11,11 +11,11 @@ import (
 type progress struct{ *progressbar.ProgressBar }
 
 // progress returns a progress bar; -1 means that the total is unknown.
-func (a *app) progress(what string, total int) progress {
-	_, ok := terminal(a.stderr)
+func (ui *screen) progress(what string, total int) progress {
+	_, ok := terminal(ui.stderr)
 	return progress{progressbar.NewOptions(total,
-		progressbar.OptionSetVisibility(ok && !a.quiet),
-		progressbar.OptionSetWriter(bare(a.stderr)),
+		progressbar.OptionSetVisibility(ok && !ui.quiet),
+		progressbar.OptionSetWriter(bare(ui.stderr)),
 		progressbar.OptionSetDescription(what),
 		progressbar.OptionShowCount(),
 		progressbar.OptionClearOnFinish(),

@@ -98,7 +98,8 @@ func (r *realm) world(t *testing.T, rules bool, ask func(*testing.T, *post) map[
 // serve starts a resident server as "skills mcp --http" does, with a client.
 func (r *realm) serve(t *testing.T) (*served, *post) {
 	t.Helper()
-	a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, raw: io.Discard, start: time.Now(), agent: "a", quiet: true}
+	a := newApp(env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, raw: io.Discard, start: time.Now()})
+	a.agent, a.quiet = "a", true
 	c, err := a.openServed(t.Context(), proposing{}, running{})
 	if err != nil {
 		t.Fatal(err)

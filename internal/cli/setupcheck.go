@@ -55,7 +55,7 @@ func (s *setupRun) checkAgent(c *repertoire.Catalog) error {
 	if err != nil || s.agent == "" || s.Scope == client.Project || s.env.Home == "" {
 		return err
 	}
-	everywhere := *s.app
+	everywhere := *s.session
 	everywhere.dir = s.env.Home
 	cfg, err := everywhere.readConfig(false)
 	if err == nil && !slices.ContainsFunc(cfg.Agents, func(a *repertoire.Agent) bool { return a.Name == s.agent }) {

@@ -35,14 +35,14 @@ func openStore(cfg *repertoire.Config) error {
 
 // sharedURL returns the URL of the shared catalog that flags and configuration name; "" means
 // none. It tells of no mistakes: whoever reads the configuration later does.
-func (a *app) sharedURL() string {
-	quiet := *a
+func (s *session) sharedURL() string {
+	quiet := *s
 	quiet.warn = func(error) {}
-	s, err := quiet.settings()
+	settings, err := quiet.settings()
 	if err != nil {
 		return ""
 	}
-	return s.Store
+	return settings.Store
 }
 
 // foldersMark is the annotation of commands that work on folders of this machine.
@@ -59,7 +59,7 @@ func onFolders(cmd *cobra.Command) *cobra.Command {
 }
 
 // checkFolders refuses a command that works on folders if the catalog is a shared one.
-func (a *app) checkFolders(cmd *cobra.Command) error {
+func (s *session) checkFolders(cmd *cobra.Command) error {
 	at := cmd
 	for at != nil {
 		if _, ok := at.Annotations[foldersMark]; ok {
@@ -70,8 +70,8 @@ func (a *app) checkFolders(cmd *cobra.Command) error {
 	if at == nil {
 		return nil
 	}
-	url := a.sharedURL()
-	if url == "" || len(a.roots) > 0 && a.store == "" {
+	url := s.sharedURL()
+	if url == "" || len(s.roots) > 0 && s.store == "" {
 		return nil
 	}
 	return &usageError{at.CommandPath(), fmt.Errorf("%q works on folders of this machine, but the catalog is the shared one in %s; with --store %s it does",
@@ -80,16 +80,16 @@ func (a *app) checkFolders(cmd *cobra.Command) error {
 
 // storeArgs returns the flags of a shared catalog for another process, whose arguments
 // everybody on this machine can see.
-func (a *app) storeArgs() ([]string, error) {
+func (s *session) storeArgs() ([]string, error) {
 	var list []string
-	if a.store != "" {
-		if words.Address(a.store) != a.store {
-			return nil, fmt.Errorf("--store %s may hold a password, which others would see; keep the password in ~/.pgpass or a service file", words.Address(a.store))
+	if s.store != "" {
+		if words.Address(s.store) != s.store {
+			return nil, fmt.Errorf("--store %s may hold a password, which others would see; keep the password in ~/.pgpass or a service file", words.Address(s.store))
 		}
-		list = append(list, "--store", a.store)
+		list = append(list, "--store", s.store)
 	}
-	if a.catalog != "" {
-		list = append(list, "--catalog", a.catalog)
+	if s.catalog != "" {
+		list = append(list, "--catalog", s.catalog)
 	}
 	return list, nil
 }

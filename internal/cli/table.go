@@ -31,25 +31,25 @@ func terminal(w io.Writer) (width int, ok bool) {
 // rows prints a table: aligned, coloured and cut to the width of a terminal, else one line
 // a row with tabs. On a terminal the lines of below, which the caller has made visible
 // and styled, stand below each row.
-func (a *app) rows(header []string, rows [][]string, below ...[]string) error {
+func (ui *screen) rows(header []string, rows [][]string, below ...[]string) error {
 	for _, row := range rows {
 		for i := range row {
 			row[i] = oneLine(row[i])
 		}
 	}
-	if width, ok := terminal(a.stdout); ok {
+	if width, ok := terminal(ui.stdout); ok {
 		lines := strings.Split(styled(header, rows, width), "\n") // the first is the header
 		for i := len(below); i > 0; i-- {
 			lines = slices.Insert(lines, i+1, below[i-1]...)
 		}
-		_, err := lipgloss.Fprintln(a.raw, strings.Join(lines, "\n"))
+		_, err := lipgloss.Fprintln(ui.raw, strings.Join(lines, "\n"))
 		return err
 	}
 	var out strings.Builder
 	for _, row := range rows {
 		out.WriteString(strings.Join(row, "\t") + "\n")
 	}
-	_, err := io.WriteString(a.stdout, out.String())
+	_, err := io.WriteString(ui.stdout, out.String())
 	return err
 }
 

@@ -175,7 +175,8 @@ func (a *app) registeredCall(r *setup.Registration) (hook.Call, error) {
 	if r != nil {
 		words, place = r.Words[1:], "the command of the hook in "+r.File+": "
 	}
-	b := &app{name: a.name, stdout: a.stdout, stderr: a.stderr, start: a.start, quiet: true}
+	b := newApp(env{name: a.name, stdout: a.stdout, stderr: a.stderr, start: a.start})
+	b.quiet = true
 	cmd, rest, err := b.command().Find(append(slices.Clone(words), flags...))
 	if err == nil {
 		err = cmd.ParseFlags(rest)

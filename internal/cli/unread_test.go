@@ -46,8 +46,8 @@ func TestUnread(t *testing.T) {
 		"why":  func(a *app, c *catalog) error { return a.why(t.Context(), c, []string{"cake", "bake a cake"}) },
 	} {
 		var out, errs bytes.Buffer
-		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, raw: &out}
-		c := &catalog{Catalog: opened, app: a}
+		a := newApp(env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, raw: &out})
+		c := &catalog{Catalog: opened, session: a.session}
 		if err := a.notePart(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
@@ -68,12 +68,12 @@ func TestUnread(t *testing.T) {
 		}
 	}
 	var errs bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &errs, stderr: &errs, raw: &errs}
-	if err := a.show(t.Context(), &catalog{Catalog: opened, app: a}, "no-such-skill"); err == nil || !strings.Contains(err.Error(), part+", so try again in a moment") {
+	a := newApp(env{stdin: strings.NewReader(""), stdout: &errs, stderr: &errs, raw: &errs})
+	if err := a.show(t.Context(), &catalog{Catalog: opened, session: a.session}, "no-such-skill"); err == nil || !strings.Contains(err.Error(), part+", so try again in a moment") {
 		t.Errorf("show: %v", err)
 	}
 	held.Release()
-	if err := a.show(t.Context(), &catalog{Catalog: opened, app: a}, "pie"); err != nil || strings.Contains(errs.String(), "part of") {
+	if err := a.show(t.Context(), &catalog{Catalog: opened, session: a.session}, "pie"); err != nil || strings.Contains(errs.String(), "part of") {
 		t.Errorf("show: %v, %s", err, &errs)
 	}
 }

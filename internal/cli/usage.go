@@ -44,7 +44,7 @@ func (c *catalog) used(e usage.Event, ids ...string) {
 	}
 	e.Skills = skillsOf(ids)
 	if err := usageOf(c.Catalog).Add(e); err != nil {
-		c.app.note("%v", err)
+		c.session.note("%v", err)
 	}
 }
 

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// env is one start of the program: its name, its streams and its time. It never changes.
+type env struct {
+	name           string // of the program; "" means ownName
+	stdin          io.Reader
+	stdout, stderr io.Writer // printers
+	raw            io.Writer // standard output, for what programs read: JSON, protocols, scripts
+	start          time.Time // of the process
+}
+
+// screen prints what a command has to say, in the form that the flags of all commands choose.
+type screen struct {
+	env
+	json, quiet, verbose bool
+}
+
+// session is one run of a command: what the flags of all commands say, and all that it takes to
+// open the catalog that they choose.
+type session struct {
+	*screen
+	roots             []string
+	onlyRoot          bool
+	config, db, agent string
+	store, catalog    string // of a shared catalog
+
+	dir      string       // of the project; "" means the working folder
+	log      *slog.Logger // for background work; nil means standard error with --verbose
+	lastGood bool         // a configuration with a mistake is replaced by its last good content
+	warn     func(error)  // gets what cannot be used and stops nothing; nil means standard error
+	warned   []string     // what warn was told
+	partial  bool         // the answer may be about a part of the catalog
+}
+
+// newEnv returns the start of a program of a name.
+func newEnv(name string, stdin io.Reader, stdout, stderr io.Writer) env {
+	e := env{name: name, stdin: stdin, stdout: printer{Writer: stdout}, raw: stdout, start: time.Now()}
+	e.stderr = printer{stderr, e.named}
+	return e
+}
+
+// session returns the session of a command whose flags are parsed.
+func (e env) session(cmd *cobra.Command) *session {
+	f := cmd.Flags()
+	// No error: the program has these flags.
+	text := func(name string) string { v, _ := f.GetString(name); return v }
+	set := func(name string) bool { v, _ := f.GetBool(name); return v }
+	roots, _ := f.GetStringArray("root")
+	return &session{
+		screen: &screen{e, set("json"), set("quiet"), set("verbose")},
+		roots:  roots, onlyRoot: set("only-root"), config: text("config"), db: text("db"), agent: text("agent"),
+		store: text("store"), catalog: text("catalog"),
+	}
+}
+
+// prompt returns the arguments as one text, or standard input if the only one is "-".
+func (e env) prompt(ctx context.Context, args []string) (string, error) {
+	if len(args) != 1 || args[0] != "-" {
+		return strings.Join(args, " "), nil
+	}
+	const most = 4 << 20 // more than any model reads
+	var text strings.Builder
+	// A read from a terminal cannot be interrupted, but an interrupt can leave it behind.
+	read := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(&text, io.LimitReader(e.stdin, most))
+		read <- err
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case err := <-read:
+		if err != nil {
+			return "", fmt.Errorf("reading standard input: %w", err)
+		}
+		return text.String(), nil
+	}
+}
