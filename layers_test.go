@@ -35,7 +35,7 @@ var layers = map[string][]string{
 	"internal/commands":   {"skill"},
 	"internal/config":     {"install/remote", "install/unpack", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/endpoint", "internal/words", "internal/lazyregexp", "internal/regular", "internal/yamledit"},
 	"internal/detect":     {"embed", "embed/openai", "internal/endpoint", "internal/words"},
-	"internal/doctor":     {".", "internal/evals", "internal/inspect", "search", "skill", "source", "internal/atomicfile", "internal/lazyregexp", "internal/words"},
+	"internal/doctor":     {".", "internal/config", "internal/evals", "internal/inspect", "search", "skill", "source", "internal/atomicfile", "internal/lazyregexp", "internal/words"},
 	"agent":               {"agent/toolset", "skill", "search", "contextprovider", "sandbox", "internal/lazyregexp", "internal/words"},
 	"agent/toolset":       {"skill", "internal/words"},
 	"agent/skilltest":     {"agent", "agent/agenttest", "contextprovider", "sandbox", "internal/words"},
@@ -96,7 +96,7 @@ var layers = map[string][]string{
 	"cmd/skills-train":    {"*"},
 	"bench":               {"*"},
 	"packaging":           {}, // a module of its own
-	"web":                 {".", "contextprovider", "internal/access", "internal/doctor", "internal/words", "proposal", "rank", "search", "skill", "source", "usage"},
+	"web":                 {".", "contextprovider", "internal/access", "internal/config", "internal/doctor", "internal/words", "proposal", "rank", "search", "skill", "source", "usage"},
 	"web/browsertest":     {}, // a module of its own
 
 	// For tests only.

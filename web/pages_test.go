@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -69,7 +69,7 @@ func TestFindings(t *testing.T) {
 	files["broken/SKILL.md"] = "---\nname: broken\n---\nNo description.\n"
 	files["pointer/SKILL.md"] = doc("pointer", "Points at a file. Use when something is pointed at.", "Read references/none.md first.")
 	k := open(t, files, func(_ *repertoire.Config, o *web.Options) {
-		o.Ignore = []doctor.Ignore{{Rules: []string{"no-trigger"}}}
+		o.Ignore = []config.Ignore{{Rules: []string{"no-trigger"}}}
 	})
 	k.get("doctor").is(http.StatusOK).has("Doctor", "missing-description", "What to do:", "<strong>broken</strong>", "?id=pointer", "Check everything").lacks("no-trigger", "matches nothing")
 	k.get("doctor", "q", "BROKEN error").is(http.StatusOK).has("missing-description")

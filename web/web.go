@@ -16,7 +16,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/access"
-	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -55,7 +55,7 @@ type Options struct {
 	Usage *usage.Log
 
 	// Ignore leaves out findings of doctor; nil means none.
-	Ignore []doctor.Ignore
+	Ignore []config.Ignore
 
 	// Observe is called with what visitors are shown and decide, for a log of who did what;
 	// nil means that nobody is told.

@@ -176,12 +176,12 @@ func (a *app) diagnose(ctx context.Context, strict, noIgnore bool) (*doctor.Repo
 
 // ignored returns which findings the configuration leaves out. It is nil if the configuration
 // has a mistake, which is reported elsewhere.
-func (a *app) ignored() []doctor.Ignore {
+func (a *app) ignored() []config.Ignore {
 	s, err := a.settings()
 	if err != nil {
 		return nil
 	}
-	return mapped(s.Ignore, func(e config.Ignore) doctor.Ignore { return doctor.Ignore(e) })
+	return s.Ignore
 }
 
 // clientsView is what clients see of a catalog.

@@ -5,13 +5,13 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/audit"
-	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/web"
 )
 
 // page returns the page of a server whose requests check lets in. As long as there is no token
 // everybody may look. It leaves out the findings in ignored; the log may be nil.
-func (s *served) page(check access.Checker, ignored []doctor.Ignore, written *audit.Log) (http.Handler, error) {
+func (s *served) page(check access.Checker, ignored []config.Ignore, written *audit.Log) (http.Handler, error) {
 	o := web.Options{
 		Prefix: "/ui/", Check: check, Reviewer: s.reviewer, Agent: s.agent, Proposals: s.box.Load(), Usage: usageOf(s.Catalog), Ignore: ignored,
 		Observe: func(e web.Event) { written.Add(lineOfPage(e)) }, Logger: s.log,

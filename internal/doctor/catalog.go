@@ -17,9 +17,6 @@ type Options struct {
 	// Strict applies the Agent Skills specification to the letter, as its
 	// reference validator does, instead of reporting what indexing found.
 	Strict bool
-	// Quick reports only what the catalog knows: it reads no files of skills, ranks no
-	// prompts and compares no skills.
-	Quick bool
 	// Reports are what a rescan just reported: only they have the problems of folders.
 	// nil means that there was no rescan.
 	Reports []repertoire.Report
@@ -48,15 +45,13 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 	d.shadowed(all)
 	offered := slices.DeleteFunc(all, func(e repertoire.Entry) bool { return e.ShadowedBy != "" })
 	d.needs(offered)
-	if !o.Quick {
-		twins, err := c.Twins(ctx)
-		if err != nil {
-			return nil, err
-		}
-		d.twins(twins)
-		if err := d.examine(ctx, c, slices.DeleteFunc(slices.Clone(offered), func(e repertoire.Entry) bool { return e.Away }), o); err != nil {
-			return nil, err
-		}
+	twins, err := c.Twins(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.twins(twins)
+	if err := d.examine(ctx, c, slices.DeleteFunc(offered, func(e repertoire.Entry) bool { return e.Away }), o); err != nil {
+		return nil, err
 	}
 	for _, a := range append([]*repertoire.Agent{nil}, c.Config().Agents...) { // nil for the policy
 		problems, err := c.Unmatched(ctx, a)
@@ -122,9 +117,7 @@ func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, o Options
 		d.inspectNames()
 		return ctx.Err()
 	}
-	if !o.Quick {
-		d.inspectSources(ctx, c.Config().Sources)
-	}
+	d.inspectSources(ctx, c.Config().Sources)
 	_, found, err := c.Size(ctx)
 	if err != nil {
 		return err

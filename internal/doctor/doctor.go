@@ -148,26 +148,12 @@ func named(id, name string) bool {
 
 // costOf returns the cost of a problem; inSkill: in the folder of an offered skill.
 func costOf(p skill.Problem, inSkill bool) Cost {
-	switch p.Rule {
-	case "agent", "catalog", "client-broken", "client-budget", "configuration", "folder-left-out", "unreachable":
-		return Unseen
-	case "client-trust":
-		if p.Severity != skill.Note { // a note says that the user has switched the hook off
-			return Unseen
-		}
-	case "away", "stale", "unreadable", "unreadable-folder", "interrupted", "too-many-folders", "too-deep", "skill-md-case",
-		"link-not-followed", "dangling-link", "link-loop":
-		if inSkill {
-			return Confusing // the skill lacks a file
-		}
-		return Unseen // the unreadable place may hold a skill
-	case "near-duplicate", "unmet-requirement", "missing-resource", "outside-resource", "empty-body", "no-trigger",
-		"broken-link", "trigger-collision", "script-without-shebang", "script-crlf", "description-too-long", "second-frontmatter", "two-skill-files", "too-many-files",
-		"unreadable-file", "unportable-name", "link-outside", "not-a-regular-file", "skill-at-top":
-		return Confusing
+	switch e := effects[ruleOf(p.Rule).effect]; {
+	case p.Rule == "client-trust" && p.Severity == skill.Note: // the user has switched the hook off
+		return Author
+	case inSkill:
+		return e.inSkill
+	default:
+		return e.cost
 	}
-	if strings.HasPrefix(p.Rule, "hidden-") || misleads(p.Rule) {
-		return Confusing
-	}
-	return Author
 }

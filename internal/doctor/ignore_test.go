@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -35,28 +36,28 @@ func TestIgnore(t *testing.T) {
 	}
 	project := []string{source.KindProject}
 	for _, c := range []struct {
-		entry   doctor.Ignore
+		entry   config.Ignore
 		ignored int
 		left    string // what is said of the entry
 	}{
-		{doctor.Ignore{Rules: []string{"no-trigger"}}, 2, ""},
-		{doctor.Ignore{Rules: []string{"no-trigger", "client-budget"}}, 3, ""},
-		{doctor.Ignore{Skills: []string{"X-*"}}, 2, ""},
-		{doctor.Ignore{Skills: []string{"zeb?a"}}, 1, ""},
-		{doctor.Ignore{Skills: []string{"tea"}}, 3, ""},
-		{doctor.Ignore{Sources: []string{"own"}}, 4, ""},
-		{doctor.Ignore{Rules: []string{"missing-resource"}, Skills: []string{"x-*"}}, 1, ""},
-		{doctor.Ignore{Rules: []string{"missing-resource"}, Sources: []string{"project:x"}}, 0, "warning: ignore: no finding matches rule missing-resource, source project:x"},
-		{doctor.Ignore{Rules: []string{"no-triger"}}, 0, `error: ignore: no rule "no-triger"; did you mean no-trigger?`},
-		{doctor.Ignore{Rules: []string{"yaml-tab"}}, 0, ""}, // only --strict applies it
-		{doctor.Ignore{Skills: []string{"*"}, Within: project}, 1, ""},
-		{doctor.Ignore{Sources: []string{"own"}, Within: project}, 0, "warning: ignore: no finding matches source own"},
-		{doctor.Ignore{Rules: []string{"hidden-bidi"}, Within: project}, 0, "warning: ignore: a project's configuration cannot ignore hidden-bidi"},
-		{doctor.Ignore{Rules: []string{"fetch-and-run"}, Within: project}, 0, "warning: ignore: a project's configuration cannot ignore fetch-and-run"},
+		{config.Ignore{Rules: []string{"no-trigger"}}, 2, ""},
+		{config.Ignore{Rules: []string{"no-trigger", "client-budget"}}, 3, ""},
+		{config.Ignore{Skills: []string{"X-*"}}, 2, ""},
+		{config.Ignore{Skills: []string{"zeb?a"}}, 1, ""},
+		{config.Ignore{Skills: []string{"tea"}}, 3, ""},
+		{config.Ignore{Sources: []string{"own"}}, 4, ""},
+		{config.Ignore{Rules: []string{"missing-resource"}, Skills: []string{"x-*"}}, 1, ""},
+		{config.Ignore{Rules: []string{"missing-resource"}, Sources: []string{"project:x"}}, 0, "warning: ignore: no finding matches rule missing-resource, source project:x"},
+		{config.Ignore{Rules: []string{"no-triger"}}, 0, `error: ignore: no rule "no-triger"; did you mean no-trigger?`},
+		{config.Ignore{Rules: []string{"yaml-tab"}}, 0, ""}, // only --strict applies it
+		{config.Ignore{Skills: []string{"*"}, Within: project}, 1, ""},
+		{config.Ignore{Sources: []string{"own"}, Within: project}, 0, "warning: ignore: no finding matches source own"},
+		{config.Ignore{Rules: []string{"hidden-bidi"}, Within: project}, 0, "warning: ignore: a project's configuration cannot ignore hidden-bidi"},
+		{config.Ignore{Rules: []string{"fetch-and-run"}, Within: project}, 0, "warning: ignore: a project's configuration cannot ignore fetch-and-run"},
 	} {
 		r := all()
 		c.entry.Place = search.Place{File: "/c.yaml", Line: 7}
-		r.Ignore([]doctor.Ignore{c.entry}, sources, false)
+		r.Ignore([]config.Ignore{c.entry}, sources, false)
 		var left []string
 		for _, f := range r.Findings {
 			if f.Rule == "ignore" {
@@ -72,7 +73,7 @@ func TestIgnore(t *testing.T) {
 		}
 	}
 	r := all()
-	r.Ignore([]doctor.Ignore{{Sources: []string{"own", "project:x"}}, {Rules: []string{"client-budget"}}}, sources, false)
+	r.Ignore([]config.Ignore{{Sources: []string{"own", "project:x"}}, {Rules: []string{"client-budget"}}}, sources, false)
 	if diff := cmp.Diff("9 skills: nothing is wrong; 8 findings are ignored.", r.Verdict().String()); diff != "" || r.Warnings != 0 {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -129,14 +129,3 @@ func start(ctx context.Context, src source.Source, dir, name string, limit int64
 	rest, err := io.ReadAll(io.LimitReader(f, limit-head))
 	return append(data, rest...), err
 }
-
-// misleads reports whether a rule is about what a model is told, not about files that
-// nobody has looked at.
-func misleads(rule string) bool {
-	switch rule {
-	case "lookalike-name", "mixed-scripts", "similar-name", "fetch-and-run", "encoded-command", "package-from-address", "locked-archive",
-		"paste-host", "address-url", "credential-access", "hide-from-user", "ignore-instructions", "over-broad", "keyword-stuffed", "disguised-program", "private-use":
-		return true
-	}
-	return false
-}

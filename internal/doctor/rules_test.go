@@ -61,9 +61,13 @@ func rulesIn(t *testing.T, file string, use func(string)) {
 	})
 }
 
-// TestRules: each rule that any part names is in the table, and says something.
+// TestRules: each rule that any part names is in the table, which is in the order of IDs, and
+// says something.
 func TestRules(t *testing.T) {
 	table := make(map[string]bool)
+	if !slices.IsSortedFunc(doctor.Rules(), func(a, b doctor.Rule) int { return strings.Compare(a.ID, b.ID) }) {
+		t.Error("the table is not in the order of IDs, in which rules are looked up")
+	}
 	for _, r := range doctor.Rules() {
 		if table[r.ID] || r.Severity == "" || !strings.HasSuffix(r.About, ".") || !strings.HasSuffix(r.Fix, ".") {
 			t.Errorf("rule %+v is there twice, or is not described by sentences", r)

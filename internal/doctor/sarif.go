@@ -92,7 +92,7 @@ func (r *Report) SARIF(base, version string) any {
 		index[rule.ID] = len(run.Tool.Driver.Rules)
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{rule.ID, sarifText{rule.About}, sarifText{rule.Fix}, sarifDefault{level(rule.Severity)}})
 	}
-	for _, rule := range rules() {
+	for _, rule := range rules {
 		add(rule)
 	}
 	for _, f := range r.Findings {

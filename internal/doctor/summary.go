@@ -19,34 +19,15 @@ func Groups() []Cost { return []Cost{Unseen, Setup, Confusing, Author} }
 
 // Title returns the heading of a group.
 func (c Cost) Title() string {
-	switch c {
-	case Unseen:
-		return "Not seen now"
-	case Setup:
-		return "Clients and settings"
-	case Confusing:
-		return "May confuse models"
-	}
-	return "For authors to mend"
+	return map[Cost]string{Unseen: "Not seen now", Setup: "Clients and settings", Confusing: "May confuse models", Author: "For authors to mend"}[c]
 }
 
 // Group returns the group in which reports show a finding: Setup, or else its cost.
 func (f *Finding) Group() Cost {
-	if aboutSetup(f.Rule) {
+	if ruleOf(f.Rule).Group() == Setup {
 		return Setup
 	}
 	return f.Cost
-}
-
-// aboutSetup reports whether a rule is about clients or settings.
-func aboutSetup(rule string) bool {
-	switch rule {
-	case "client-budget": // it is about skills
-		return false
-	case "agent", "catalog", "client", "configuration", "ignore", "listing-cost", "policy", "stale", "state":
-		return true
-	}
-	return strings.HasPrefix(rule, "client-")
 }
 
 // A Section is one group of a summary.
