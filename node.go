@@ -54,6 +54,7 @@ type engine interface {
 // A node is what a catalog over Config.Store knows of it.
 type node struct {
 	engine
+	copy  *index.Mirror
 	name  string // of the catalog in the engine; "" means unknown
 	path  string // of the local files, which begin so
 	files *shared.Cache
@@ -147,6 +148,12 @@ func (n *node) asOf() time.Time {
 // young is how old the copy of another process may be that answers before the store is asked,
 // and needs no word about its age.
 const young = 15 * time.Second
+
+// answers reports whether there is a copy that can answer without the store.
+func (n *node) answers() bool {
+	s, err := n.copy.Copy()
+	return err == nil && s.Compiled
+}
 
 // set sets the state. The caller holds the lock.
 func (n *node) set(state string, err error) {
@@ -283,11 +290,11 @@ func (r near) Content(ctx context.Context, sha256 string) ([]byte, error) {
 // openShared opens the local copy of Config.Store.
 func (c *Catalog) openShared() *state {
 	n := c.node
-	x := index.New(n.engine, c.embedder, &index.Options{Path: n.path, Shared: true, Inline: c.fast, Fallback: c.fallback})
+	n.copy = index.NewMirror(n.engine, c.embedder, &index.Options{Path: n.path, Fallback: c.fallback})
 	o := c.searchOptions()
 	o.AsOf = n.asOf
 	r := near{n.engine, n}
-	s := &state{path: n.path, store: n.engine, index: x, search: search.New(x, r, c.embedder, o), policy: c.cfg.Policy}
+	s := &state{path: n.path, store: n.engine, mirror: n.copy, search: search.New(n.copy, r, c.embedder, o), policy: c.cfg.Policy}
 	s.reader.open = func(info source.Info, current func([]skill.File) bool) (source.Source, error) {
 		info.MaxFile = c.cfg.MaxFile
 		return shared.New(r, info, &shared.Options{Cache: n.files, Current: current})
@@ -299,8 +306,7 @@ func (c *Catalog) openShared() *state {
 
 // pull brings the copy in step with the store.
 func (c *Catalog) pull(ctx context.Context) (changed bool, err error) {
-	s := c.state.Load()
-	p, err := s.index.Pull(ctx)
+	p, err := c.node.copy.Pull(ctx)
 	if p.Base != nil {
 		c.log.Warn("compiling all skills, because the compiled base cannot be downloaded", "error", p.Base)
 	}

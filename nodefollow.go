@@ -15,10 +15,9 @@ import (
 
 // startShared begins to follow Config.Store.
 func (c *Catalog) startShared(ctx context.Context) error {
-	s := c.state.Load()
-	has := s.index.Published(ctx, nil)
+	has := c.node.answers()
 	if has {
-		set, err := s.index.Current(ctx)
+		set, err := c.node.copy.Current(ctx)
 		if err != nil {
 			return err
 		}
@@ -145,7 +144,7 @@ func (c *Catalog) tidyCopy() {
 			return
 		case <-c.node.tidy:
 		}
-		_, err := c.state.Load().index.Rebase(c.ctx)
+		_, err := c.node.copy.Rebase(c.ctx)
 		err = errors.Join(err, c.Calibrate(c.ctx))
 		if c.ctx.Err() != nil {
 			return
@@ -160,7 +159,7 @@ func (c *Catalog) tidyCopy() {
 // freshenShared is Freshen for a catalog with Config.Store: it pulls, for a time of at most
 // limit if there is a copy that can answer.
 func (c *Catalog) freshenShared(ctx context.Context, limit time.Duration) (f Freshness, err error) {
-	if !c.state.Load().index.Published(ctx, nil) {
+	if !c.node.answers() {
 		if _, err := c.pull(ctx); err != nil {
 			return f, withoutCopy(err)
 		}
@@ -185,8 +184,12 @@ func (c *Catalog) freshenShared(ctx context.Context, limit time.Duration) (f Fre
 
 // sharedSources returns the sources of the copy; none if there is no copy yet.
 func (s *state) sharedSources() []source.Source {
+	set, err := s.mirror.Copy()
+	if err != nil {
+		return nil
+	}
 	var list []source.Source
-	for _, kept := range s.index.Copied() {
+	for _, kept := range set.Sources {
 		if src, err := s.reader.open(source.Info{Label: kept.Label, Priority: kept.Priority}, nil); err == nil {
 			list = append(list, src)
 		}

@@ -125,7 +125,7 @@ func (c *Catalog) Why(ctx context.Context, id string, q Query) (Explanation, err
 // Problems returns what is wrong with the skills that were indexed.
 // Their paths can be opened where the source is on disk.
 func (c *Catalog) Problems(ctx context.Context) ([]store.Reported, error) {
-	list, err := asked(ctx, c, func(s *state) ([]store.Reported, error) { return s.index.Problems(ctx) })
+	list, err := asked(ctx, c, func(s *state) ([]store.Reported, error) { return s.store.Problems(ctx) })
 	for i := range list {
 		list[i].Problem = c.state.Load().reader.locate(list[i].Source, list[i].Problem)
 	}
@@ -146,7 +146,7 @@ func (c *Catalog) Standing(ctx context.Context, id, prompt string) (search.Stand
 // Coverage returns how many texts of the catalog have a vector of a model, see
 // embed.Embedder.
 func (c *Catalog) Coverage(ctx context.Context, model string) (index.Coverage, error) {
-	return asked(ctx, c, func(s *state) (index.Coverage, error) { return s.index.Coverage(ctx, model) })
+	return asked(ctx, c, func(s *state) (index.Coverage, error) { return index.CoverageBy(ctx, s.store, model) })
 }
 
 // Size returns how many skills are offered and how many there are in all. Links to a skill do

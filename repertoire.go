@@ -67,8 +67,9 @@ type Catalog struct {
 type state struct {
 	path   string // of the file
 	store  store.Store
-	file   *sqlite.DB // store, if that is a catalog file; nil in a node
-	index  *index.Index
+	file   *sqlite.DB    // store, if that is a catalog file; nil in a node
+	index  *index.Index  // nil in a node
+	mirror *index.Mirror // of a node; nil for all others
 	search *search.Searcher
 
 	sources  []source.Source
@@ -96,6 +97,9 @@ func (s *state) with(sources []source.Source) (*state, error) {
 
 // close closes the files.
 func (s *state) close() error {
+	if s.mirror != nil {
+		return errors.Join(s.mirror.Close(), s.store.Close())
+	}
 	return errors.Join(s.index.Close(), s.store.Close())
 }
 

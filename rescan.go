@@ -100,6 +100,9 @@ func (c *Catalog) publish(ctx context.Context, s *state) error {
 // catalog with a schedule calls it after each rescan. Until it has, the threshold of a
 // typical catalog holds.
 func (c *Catalog) Calibrate(ctx context.Context) error {
+	if c.node != nil {
+		return c.node.copy.Calibrate(ctx, c.state.Load().search.Calibrator(c.cfg.Agents))
+	}
 	_, err := repaired(ctx, c, func(s *state) (struct{}, error) {
 		c.rescan.Lock()
 		defer c.rescan.Unlock()
@@ -113,7 +116,7 @@ func (c *Catalog) Calibrate(ctx context.Context) error {
 // is not found may still be there.
 func (c *Catalog) Indexed(ctx context.Context) (bool, error) {
 	if c.node != nil {
-		return c.state.Load().index.Published(ctx, nil), nil
+		return c.node.answers(), nil
 	}
 	indexed, err := repaired(ctx, c, func(s *state) (bool, error) {
 		indexed, err := s.index.Indexed(ctx, s.labels())

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/embed"
@@ -14,27 +14,33 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
+// A compiler makes snapshots of what the store holds.
+type compiler struct {
+	*catalog
+	counts *counter
+}
+
 // assemble makes the set of the current generation: from the newest compiled base
 // and what has changed since or, without a usable base, from all skills of the store.
 // It returns old if that is still current. A damaged base counts as none.
-func (x *Index) assemble(ctx context.Context, old *snapshot.Set) (s *snapshot.Set, err error) {
+func (c *compiler) assemble(ctx context.Context, old *snapshot.Set) (s *snapshot.Set, err error) {
 	if old != nil {
-		now, err := x.store.State(ctx)
+		now, err := c.store.State(ctx)
 		if err != nil || old.Generation == now.Generation && old.Catalog == now.Catalog {
 			return old, err
 		}
 	}
-	err = x.store.View(ctx, func(r store.Reader) error {
-		a, err := x.assembler(ctx, r)
+	err = c.store.View(ctx, func(r store.Reader) error {
+		a, err := c.begin(ctx, r)
 		if err != nil {
 			return err
 		}
-		base, c, err := a.openBase(ctx, old)
+		base, since, err := a.openBase(ctx, old)
 		if err != nil {
 			return err
 		}
 		if base != nil {
-			if s, err = a.since(ctx, base, c); err == nil {
+			if s, err = a.since(ctx, base, since); err == nil {
 				return nil
 			}
 			snapshot.CloseNew(old, base)
@@ -51,61 +57,40 @@ func (x *Index) assemble(ctx context.Context, old *snapshot.Set) (s *snapshot.Se
 // An assembler makes snapshots of one generation.
 type assembler struct {
 	snapshot.Info
-	x        *Index
-	r        store.Reader // a view
-	embedder embed.Embedder
-	model    string
-	dim      int
+	*catalog
+	r     store.Reader   // a view
+	ranks embed.Embedder // whose vectors rank; nil if text ranks alone
+	model string
+	dim   int
 }
 
-func (x *Index) assembler(ctx context.Context, r store.Reader) (*assembler, error) {
+// begin returns the assembler of the generation that r sees.
+func (c *compiler) begin(ctx context.Context, r store.Reader) (*assembler, error) {
 	state, err := r.State(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a := &assembler{x: x, r: r}
+	a := &assembler{catalog: c.catalog, r: r}
 	a.Catalog, a.Generation, a.Found = state.Catalog, state.Generation, state.Found
 	if a.Sources, err = r.Sources(ctx); err != nil {
 		return nil, err
 	}
 	var own coverage
-	if a.embedder, a.Mode, own, err = x.answering(ctx, r); err != nil {
+	if a.ranks, a.Mode, own, err = c.counts.answering(ctx, r); err != nil {
 		return nil, err
 	}
 	a.Texts, a.Embedded = own.texts, own.embedded
-	if a.embedder != nil {
-		a.model = a.embedder.Model()
+	if a.ranks != nil {
+		a.model = a.ranks.Model()
 		a.dim, err = dimOf(ctx, r, a.model)
 	}
 	return a, err
 }
 
-const hybrid = "hybrid" // a mode, see search.Answer
-
-// answering returns the embedder whose vectors rank, nil if text ranks alone, the
-// mode (see search.Answer), and the coverage by the index's own embedder. The
-// vectors of two embedders are never mixed in one answer.
-func (x *Index) answering(ctx context.Context, r store.Reader) (embed.Embedder, string, coverage, error) {
-	if x.embedder == nil {
-		return nil, "text (no embedder)", coverage{}, nil
-	}
-	own, err := x.coverage(ctx, r)
-	if err != nil || own.complete() {
-		return x.embedder, hybrid, own, err
-	}
-	if old := x.opts.Fallback; old != nil {
-		c, err := coverageBy(ctx, r, old.Model())
-		if err != nil || c.complete() {
-			return old, fmt.Sprintf("hybrid (%s; %s)", old.Model(), own), own, err
-		}
-	}
-	return nil, fmt.Sprintf("text (%s)", own), own, nil
-}
-
 // meta returns the description of a snapshot of this generation.
 func (a *assembler) meta(info snapshot.Info) (snapshot.Meta, error) {
 	data, err := json.Marshal(info)
-	return snapshot.Meta{Generation: a.Generation, Model: a.model, Dim: a.dim, Extra: data, Weights: *a.x.opts.Weights}, err
+	return snapshot.Meta{Generation: a.Generation, Model: a.model, Dim: a.dim, Extra: data, Weights: *a.opts.Weights}, err
 }
 
 // all makes a set of all skills in memory. If the engine of the store can rank text,
@@ -148,7 +133,7 @@ func (a *assembler) since(ctx context.Context, base *snapshot.Snapshot, c change
 	}
 	s, err := snapshot.NewSet(snaps...)
 	if err == nil {
-		s.Compiled = !a.x.opts.FTS5
+		s.Compiled = !a.opts.FTS5
 	}
 	return s, err
 }
@@ -162,11 +147,11 @@ type changes struct {
 // openBase returns the newest compiled base since which the store knows all changes,
 // and these changes; a nil base means that there is none.
 func (a *assembler) openBase(ctx context.Context, old *snapshot.Set) (*snapshot.Snapshot, changes, error) {
-	if a.x.dir == nil {
+	if a.dir == nil {
 		return nil, changes{}, nil
 	}
-	for _, path := range a.x.dir.Bases(a.Catalog) {
-		base, err := a.x.dir.OpenFile(path, old)
+	for _, path := range a.dir.Bases(a.Catalog) {
+		base, err := a.dir.OpenFile(path, old)
 		if err != nil {
 			return nil, changes{}, err
 		}
@@ -196,6 +181,50 @@ func (a *assembler) delta(ctx context.Context, base *snapshot.Snapshot, c change
 	meta, err := a.meta(info)
 	meta.MeanLength = base.Meta().MeanLength // so that scores of both can be compared
 	return meta, a.documents(ctx, c.entries, true), err
+}
+
+// writeDelta writes a snapshot of what has changed since the newest base, if anything
+// has. ok is false if there is no base, or if keep does not want to keep it.
+func (a *assembler) writeDelta(ctx context.Context, keep func(*snapshot.Snapshot, changes) bool) (f snapshot.Files, ok bool, err error) {
+	base, c, err := a.openBase(ctx, nil)
+	if err != nil || base == nil {
+		return f, false, err
+	}
+	defer base.Close() // it can only fail to give memory back
+	f.Base = filepath.Base(base.Path())
+	if base.Meta().Generation == a.Generation {
+		return f, true, nil
+	}
+	if !keep(base, c) {
+		return snapshot.Files{}, false, nil
+	}
+	path := a.dir.DeltaPath(a.Catalog, a.Generation)
+	f.Delta = filepath.Base(path)
+	meta, docs, err := a.delta(ctx, base, c)
+	if err == nil {
+		err = a.dir.Write(path, meta, docs)
+	}
+	return f, true, err
+}
+
+// writeBase writes a snapshot of all skills.
+func (a *assembler) writeBase(ctx context.Context) (f snapshot.Files, err error) {
+	path := a.dir.BasePath(a.Catalog, a.Generation)
+	meta, docs, err := a.base(ctx)
+	if err == nil {
+		err = a.dir.Write(path, meta, docs)
+	}
+	return snapshot.Files{Base: filepath.Base(path)}, err
+}
+
+// base returns the content of a snapshot of all skills.
+func (a *assembler) base(ctx context.Context) (snapshot.Meta, iter.Seq2[*snapshot.Document, error], error) {
+	entries, err := a.r.Entries(ctx, nil)
+	if err != nil {
+		return snapshot.Meta{}, nil, err
+	}
+	meta, err := a.meta(a.Info)
+	return meta, ahead(a.documents(ctx, entries, true)), err
 }
 
 // drift returns the mean length of a skill after the changes, divided by the mean
@@ -295,7 +324,7 @@ func (a *assembler) rankings(ctx context.Context, entries []store.Entry) (func(r
 
 // ranking returns what ranking needs about one skill.
 func (a *assembler) ranking(ctx context.Context, row int64) (r store.Ranking, err error) {
-	if r.Ranked, _, err = a.r.Ranked(ctx, row); err == nil && a.embedder != nil {
+	if r.Ranked, _, err = a.r.Ranked(ctx, row); err == nil && a.ranks != nil {
 		r.Vectors, err = a.r.Vectors(ctx, a.model, row)
 	}
 	return r, err
@@ -345,7 +374,7 @@ func (a *assembler) document(e *store.Entry, rankings func(row int64) (store.Ran
 			return nil, err
 		}
 	}
-	if a.embedder != nil {
+	if a.ranks != nil {
 		d.Vectors = vectorsOf(r.Vectors, a.dim)
 	}
 	return d, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
@@ -28,40 +29,95 @@ type Calibrator interface {
 // show beside it, unless that is there already. Until then, and if it fails, readers use
 // an older calibration or none. A catalog that is read-only or not published is left
 // alone.
-func (x *Index) Calibrate(ctx context.Context, c Calibrator) error {
-	x.calibrating.Lock()
-	defer x.calibrating.Unlock()
-	if x.opts.Shared {
-		return x.calibrateShared(ctx, c)
-	}
-	if x.dir == nil || x.opts.FTS5 || x.store.ReadOnly() {
+func (p *Publisher) Calibrate(ctx context.Context, c Calibrator) error {
+	p.calibrating.Lock()
+	defer p.calibrating.Unlock()
+	if p.dir == nil || p.opts.FTS5 || p.store.ReadOnly() {
 		return nil
 	}
-	x.publishing.Lock()
-	defer x.publishing.Unlock()
-	if err := x.failedBefore(); err != nil {
+	p.publishing.Lock()
+	defer p.publishing.Unlock()
+	if err := p.calibrating.failedBefore(); err != nil {
 		return err
 	}
 	for range 3 { // another process may be publishing
-		s, err := x.Current(ctx)
-		if err != nil || !x.dir.IsCurrent(s) || !c.Due(s) {
+		s, err := p.Current(ctx)
+		if err != nil || !p.dir.IsCurrent(s) || !c.Due(s) {
 			return err
 		}
-		err = x.calibrate(ctx, s, c)
+		if err = p.calibrating.rank(ctx, s, c); err == nil {
+			err = p.announce(ctx, s)
+		}
 		if err == nil {
-			_, err = x.Current(ctx)
+			_, err = p.Current(ctx)
 			return err
 		}
 		if !errors.Is(err, snapshot.ErrClosed) {
-			return x.failed(ctx, err)
+			return p.calibrating.failed(ctx, err)
 		}
 	}
 	return nil
 }
 
+// announce names the files of a set in the manifest again, so that every process notices
+// its calibration. The write transaction keeps others from changing the catalog meanwhile.
+func (p *Publisher) announce(ctx context.Context, s *snapshot.Set) error {
+	return p.store.Update(ctx, func(tx store.Tx) error {
+		now, err := tx.State()
+		if err != nil || now.Generation != s.Generation {
+			return err
+		}
+		if f, ok := p.dir.Published(s.Generation); ok {
+			return p.dir.Publish(s.Generation, f)
+		}
+		return nil
+	})
+}
+
+// Calibrate is Publisher.Calibrate for the copy. It ranks in a set of its own, so that it
+// neither holds up a Pull nor starts anew after each one. Other processes find what it
+// keeps when they open the next set.
+func (m *Mirror) Calibrate(ctx context.Context, c Calibrator) error {
+	m.calibrating.Lock()
+	defer m.calibrating.Unlock()
+	if _, err := m.open(nil); err != nil { // another process may have calibrated
+		return err
+	}
+	now := m.set.Load()
+	if now == nil || !now.InFiles() || !c.Due(now) {
+		return nil
+	}
+	if err := m.calibrating.failedBefore(); err != nil {
+		return err
+	}
+	s, err := m.dir.Open(nil)
+	if err != nil || s == nil {
+		return err
+	}
+	defer s.Close(nil) // it can only fail to give memory back
+	s.Calibration = now.Calibration
+	if err := m.calibrating.rank(ctx, s, c); err != nil {
+		return m.calibrating.failed(ctx, err)
+	}
+	_, err = m.open(nil)
+	return err
+}
+
+// calibrating is held by Calibrate, and knows how its last call went.
+type calibrating struct {
+	*catalog
+	sync.Mutex
+	failure  error     // nil if it went well
+	failedAt time.Time // when failure was
+}
+
+// patience is how long Calibrate does not try again after a failure: an embedder on a
+// server may refuse, or the disk may be full, and each try costs time or money.
+const patience = time.Minute
+
 // failedBefore returns the error of the last Calibrate if that was just now: a schedule
 // calls it every few seconds.
-func (x *Index) failedBefore() error {
+func (x *calibrating) failedBefore() error {
 	if x.failure != nil && x.opts.Now().Sub(x.failedAt).Abs() < patience {
 		return x.failure
 	}
@@ -69,7 +125,7 @@ func (x *Index) failedBefore() error {
 }
 
 // failed keeps the error of a Calibrate for failedBefore.
-func (x *Index) failed(ctx context.Context, err error) error {
+func (x *calibrating) failed(ctx context.Context, err error) error {
 	err = fmt.Errorf("calibrating the ranking: %w", err)
 	if ctx.Err() == nil {
 		x.failure, x.failedAt = err, x.opts.Now()
@@ -77,37 +133,8 @@ func (x *Index) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// calibrateShared is Calibrate for a shared store. It ranks in a set of its own, so that
-// it neither holds up a Pull nor starts anew after each one.
-func (x *Index) calibrateShared(ctx context.Context, c Calibrator) error {
-	if _, err := x.open(nil); err != nil { // another process may have calibrated
-		return err
-	}
-	now := x.current.Load()
-	if now == nil || !now.InFiles() || !c.Due(now) {
-		return nil
-	}
-	if err := x.failedBefore(); err != nil {
-		return err
-	}
-	s, err := x.dir.Open(nil)
-	if err != nil || s == nil {
-		return err
-	}
-	defer s.Close(nil) // it can only fail to give memory back
-	s.Calibration = now.Calibration
-	if err := x.calibrate(ctx, s, c); err != nil {
-		return x.failed(ctx, err)
-	}
-	_, err = x.open(nil)
-	return err
-}
-
-// patience is how long Calibrate does not try again after a failure: an embedder on a
-// server may refuse, or the disk may be full, and each try costs time or money.
-const patience = time.Minute
-
-func (x *Index) calibrate(ctx context.Context, s *snapshot.Set, c Calibrator) error {
+// rank ranks the prompts in a set and writes the calibration.
+func (x *calibrating) rank(ctx context.Context, s *snapshot.Set, c Calibrator) error {
 	e := x.embedderFor(s.Model())
 	vectors, err := x.promptVectors(ctx, s, e, c)
 	if err != nil {
@@ -117,39 +144,12 @@ func (x *Index) calibrate(ctx context.Context, s *snapshot.Set, c Calibrator) er
 	if err == nil {
 		err = x.dir.WriteCalibration(found)
 	}
-	if err != nil {
-		return err
-	}
-	if x.opts.Shared {
-		return nil // other processes find it when they open the next set
-	}
-	// Name the same files in the manifest again, so that every process notices. The
-	// write transaction keeps others from changing the catalog meanwhile.
-	return x.store.Update(ctx, func(tx store.Tx) error {
-		now, err := tx.State()
-		if err != nil || now.Generation != s.Generation {
-			return err
-		}
-		if f, ok := x.dir.Published(s.Generation); ok {
-			return x.dir.Publish(s.Generation, f)
-		}
-		return nil
-	})
-}
-
-// embedderFor returns the embedder of a model, nil if there is none.
-func (x *Index) embedderFor(model string) embed.Embedder {
-	for _, e := range []embed.Embedder{x.embedder, x.opts.Fallback} {
-		if e != nil && model != "" && e.Model() == model {
-			return e
-		}
-	}
-	return nil
+	return err
 }
 
 // promptVectors returns the vectors of the prompts for a set. It embeds them once for each
 // model and dimension: a server may be slow and cost money.
-func (x *Index) promptVectors(ctx context.Context, s *snapshot.Set, e embed.Embedder, c Calibrator) ([]embed.Vector, error) {
+func (x *calibrating) promptVectors(ctx context.Context, s *snapshot.Set, e embed.Embedder, c Calibrator) ([]embed.Vector, error) {
 	if e == nil {
 		return nil, nil
 	}

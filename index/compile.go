@@ -19,42 +19,42 @@ import (
 
 // Compile writes the files that Publish writes, but for skills that are not in the
 // store, which must be empty. It exists to measure ranking at sizes that would take
-// SQLite too long. The index ranks from the files until somebody changes the
+// SQLite too long. The publisher ranks from the files until somebody changes the
 // catalog. What needs more than ranking does (bodies, files, query syntax) does not
 // find the skills. The skills must come sorted by name (see NameKey), each name
 // once; Compile keeps no skill longer than its batch, and uses all processors.
-func (x *Index) Compile(ctx context.Context, src Source, skills iter.Seq2[*skill.Skill, error]) error {
-	if err := x.compileAll(ctx, src, skills); err != nil {
+func (p *Publisher) Compile(ctx context.Context, src Source, skills iter.Seq2[*skill.Skill, error]) error {
+	if err := p.compileAll(ctx, src, skills); err != nil {
 		return fmt.Errorf("compiling skills: %w", err)
 	}
 	return nil
 }
 
-func (x *Index) compileAll(ctx context.Context, src Source, skills iter.Seq2[*skill.Skill, error]) error {
-	a, err := x.assembler(ctx, x.store)
+func (p *Publisher) compileAll(ctx context.Context, src Source, skills iter.Seq2[*skill.Skill, error]) error {
+	a, err := p.begin(ctx, p.store)
 	if err != nil {
 		return err
 	}
 	if a.Found > 0 {
-		return fmt.Errorf("%s holds %d skills of its own; choose an empty catalog", x.opts.Path, a.Found)
+		return fmt.Errorf("%s holds %d skills of its own; choose an empty catalog", p.opts.Path, a.Found)
 	}
 	a.Sources = []store.Source{{Label: src.Label, Root: src.Root, Priority: src.Priority, Walked: 1}}
-	if a.embedder = x.embedder; a.embedder != nil {
-		probe, err := embedTexts(ctx, a.embedder, []text{newText("skill")})
+	if a.ranks = p.embedder; a.ranks != nil {
+		probe, err := embedTexts(ctx, a.ranks, []text{newText("skill")})
 		if err != nil {
 			return err
 		}
-		a.model, a.dim, a.Mode = a.embedder.Model(), len(probe[0]), hybrid
+		a.model, a.dim, a.Mode = a.ranks.Model(), len(probe[0]), hybrid
 	}
 	meta, err := a.meta(a.Info)
 	if err != nil {
 		return err
 	}
-	name := x.dir.BasePath(a.Catalog, a.Generation)
-	if err := x.dir.Write(name, meta, ahead(a.prepared(ctx, src.Label, skills))); err != nil {
+	name := p.dir.BasePath(a.Catalog, a.Generation)
+	if err := p.dir.Write(name, meta, ahead(a.prepared(ctx, src.Label, skills))); err != nil {
 		return err
 	}
-	return x.store.Update(ctx, func(tx store.Tx) error {
+	return p.store.Update(ctx, func(tx store.Tx) error {
 		now, err := tx.State()
 		if err == nil && now.Generation != a.Generation {
 			err = errOutrun
@@ -62,7 +62,7 @@ func (x *Index) compileAll(ctx context.Context, src Source, skills iter.Seq2[*sk
 		if err != nil {
 			return err
 		}
-		return x.dir.Publish(a.Generation, snapshot.Files{Base: filepath.Base(name)})
+		return p.dir.Publish(a.Generation, snapshot.Files{Base: filepath.Base(name)})
 	})
 }
 
@@ -146,10 +146,10 @@ func (a *assembler) prepare(ctx context.Context, label string, row int64, s *ski
 		Meta: meta, Row: row, NameKey: r.NameKey,
 	})
 	d.Terms, d.Sketch = r.Terms, r.Sketch
-	if a.embedder == nil {
+	if a.ranks == nil {
 		return d, nil
 	}
-	values, err := embedTexts(ctx, a.embedder, texts(s))
+	values, err := embedTexts(ctx, a.ranks, texts(s))
 	if err != nil {
 		return nil, fmt.Errorf("embedding %s: %w", s.Name, err)
 	}

@@ -12,46 +12,53 @@ import (
 // embedBatch is how many skills have their texts embedded at a time.
 const embedBatch = 16
 
-// Embed computes the missing vectors of the index's embedder. It stores them in
+// Vectors gives the texts in a store the vectors that they lack.
+type Vectors struct {
+	*counter
+	embedding chan struct{} // holds one element while Embed runs
+	dropped   bool          // the vectors of other models are removed; guarded by embedding
+}
+
+// Embed computes the missing vectors of the embedder. It stores them in
 // small batches, so that an interrupted run resumes where it stopped. Only one
 // Embed runs at a time; a second call waits for the first. When every text has a
 // vector, Embed removes the vectors of other models. After each batch it calls
 // progress, unless that is nil, with the number of embedded texts and the number
 // of all texts. Without an embedder it does nothing.
-func (x *Index) Embed(ctx context.Context, progress func(done, all int)) error {
-	if x.embedder == nil {
+func (v *Vectors) Embed(ctx context.Context, progress func(done, all int)) error {
+	if v.embedder == nil {
 		return nil
 	}
 	select {
-	case x.embedding <- struct{}{}:
-		defer func() { <-x.embedding }()
+	case v.embedding <- struct{}{}:
+		defer func() { <-v.embedding }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	c, err := x.coverage(ctx, x.store)
+	c, err := v.count(ctx, v.store)
 	if err == nil && !c.all() {
-		c, err = x.embedMissing(ctx, c, progress)
+		c, err = v.embedMissing(ctx, c, progress)
 	}
 	if err != nil || !c.all() || c.texts == 0 {
 		return err
 	}
-	return x.dropOthers(ctx)
+	return v.dropOthers(ctx)
 }
 
 // embedMissing embeds the texts that have no vector. It counts progress up from c,
 // because counting all texts again after each batch would take longer than the
 // batch.
-func (x *Index) embedMissing(ctx context.Context, c coverage, progress func(done, all int)) (coverage, error) {
-	model, after := x.embedder.Model(), int64(0)
+func (v *Vectors) embedMissing(ctx context.Context, c coverage, progress func(done, all int)) (coverage, error) {
+	model, after := v.embedder.Model(), int64(0)
 	for {
-		missing, err := x.store.Unembedded(ctx, model, after, embedBatch)
+		missing, err := v.store.Unembedded(ctx, model, after, embedBatch)
 		if err != nil {
 			return coverage{}, err
 		}
 		if len(missing) == 0 {
-			return x.coverage(ctx, x.store)
+			return v.count(ctx, v.store)
 		}
-		if err := x.embedSkills(ctx, model, missing); err != nil {
+		if err := v.embedSkills(ctx, model, missing); err != nil {
 			return coverage{}, fmt.Errorf("embedding: %w", err)
 		}
 		after = missing[len(missing)-1].Row
@@ -62,12 +69,12 @@ func (x *Index) embedMissing(ctx context.Context, c coverage, progress func(done
 }
 
 // embedSkills embeds texts that have no vector yet. Equal texts are embedded once.
-func (x *Index) embedSkills(ctx context.Context, model string, missing []store.Text) error {
+func (v *Vectors) embedSkills(ctx context.Context, model string, missing []store.Text) error {
 	var list []text
 	queued := make(map[string]bool)
 	for len(missing) > 0 {
 		row := missing[0].Row
-		s, ok, err := x.store.Skill(ctx, row)
+		s, ok, err := v.store.Skill(ctx, row)
 		if err != nil {
 			return err
 		}
@@ -87,7 +94,7 @@ func (x *Index) embedSkills(ctx context.Context, model string, missing []store.T
 	if len(list) == 0 {
 		return nil
 	}
-	vectors, err := embedTexts(ctx, x.embedder, list)
+	vectors, err := embedTexts(ctx, v.embedder, list)
 	if len(vectors) == 0 {
 		return err
 	}
@@ -96,26 +103,26 @@ func (x *Index) embedSkills(ctx context.Context, model string, missing []store.T
 		hashes[i] = list[i].hash
 	}
 	// Keep what was embedded before an error: embedding is slow and may cost money.
-	return errors.Join(err, x.store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
+	return errors.Join(err, v.store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
 		return tx.PutVectors(model, hashes, vectors)
 	}))
 }
 
-// dropOthers removes the vectors of other models, once in the life of an Index: two
+// dropOthers removes the vectors of other models, once in its life: two
 // programs that open one catalog with different embedders must not delete each
 // other's vectors again and again.
-func (x *Index) dropOthers(ctx context.Context) error {
-	if x.dropped {
+func (v *Vectors) dropOthers(ctx context.Context) error {
+	if v.dropped {
 		return nil
 	}
-	models, err := x.store.Models(ctx)
+	models, err := v.store.Models(ctx)
 	if err != nil {
 		return err
 	}
-	own := x.embedder.Model()
+	own := v.embedder.Model()
 	if slices.ContainsFunc(models, func(m store.Model) bool { return m.Name != own }) {
-		err = x.store.Update(ctx, func(tx store.Tx) error { return tx.DropModels(own) })
+		err = v.store.Update(ctx, func(tx store.Tx) error { return tx.DropModels(own) })
 	}
-	x.dropped = err == nil
+	v.dropped = err == nil
 	return err
 }

@@ -15,7 +15,7 @@ const (
 )
 
 // Directory returns where x publishes.
-func (x *Index) Directory() *snapshot.Directory { return x.dir }
+func (x *Index) Directory() *snapshot.Directory { return x.Publisher.dir }
 
 // Assemble makes the set of the present generation as if none had been made.
 func (x *Index) Assemble(ctx context.Context) (*snapshot.Set, error) { return x.assemble(ctx, nil) }

@@ -24,7 +24,7 @@ func identityOf(src source.Source) func() string {
 	return nil
 }
 
-func (s *syncer) identityNow() string {
+func (s *run) identityNow() string {
 	if s.identity == nil {
 		return ""
 	}
@@ -32,7 +32,7 @@ func (s *syncer) identityNow() string {
 }
 
 // finish removes skills that are gone, and records whether the source is away.
-func (s *syncer) finish(ctx context.Context) error {
+func (s *run) finish(ctx context.Context) error {
 	now := s.identityNow()
 	s.report.cut = !s.report.Away && (slices.Contains(s.missed, ".") || now != s.place) // the next walk decides
 	if s.report.cut {
@@ -48,7 +48,7 @@ func (s *syncer) finish(ctx context.Context) error {
 		return nil // the usual case writes nothing
 	}
 	s.report.Removed = len(gone)
-	return s.x.store.Update(ctx, func(tx store.Tx) error {
+	return s.store.Update(ctx, func(tx store.Tx) error {
 		for _, id := range gone {
 			if err := tx.DeleteSkill(id); err != nil {
 				return err
@@ -70,16 +70,16 @@ func (s *syncer) finish(ctx context.Context) error {
 				return err
 			}
 		}
-		return tx.Walked(s.row, s.start.UnixNano(), now)
+		return tx.Walked(s.row, s.began.UnixNano(), now)
 	})
 }
 
 // copied reports whether the skills that the store knows were found in another folder.
-func (s *syncer) copied() bool { return s.old.Walked == store.Copied }
+func (s *run) copied() bool { return s.old.Walked == store.Copied }
 
 // gone returns the rows of the skills that do not exist any more. Those that are known from
 // another folder exist only where the walk has found them.
-func (s *syncer) gone() []int64 {
+func (s *run) gone() []int64 {
 	var list []int64
 	for path, have := range s.known {
 		if !s.seen[path] && (s.copied() || !s.mayHaveMissed(path)) {
@@ -91,7 +91,7 @@ func (s *syncer) gone() []int64 {
 
 // awayEmpty reports that the source is away: its folder has no skill, and is not the one
 // in which the last complete walk found some. Who deletes skills leaves the folder.
-func (s *syncer) awayEmpty() {
+func (s *run) awayEmpty() {
 	p := skill.Problem{
 		Rule: "away", Severity: skill.Warning, Path: ".",
 		Message: "source is away: an empty folder is in its place, as where a disk is not mounted",

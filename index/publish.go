@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
-	"path/filepath"
 
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
@@ -18,14 +16,14 @@ import (
 // a delta into a new base takes long in a large catalog, so Publish puts it off
 // until the delta is too large; with merge it does so much earlier. A read-only
 // catalog is left alone. Ranking works without published files, but slower.
-func (x *Index) Publish(ctx context.Context, merge bool) error {
-	x.publishing.Lock()
-	defer x.publishing.Unlock()
-	if x.dir == nil || x.opts.FTS5 || x.store.ReadOnly() {
+func (p *Publisher) Publish(ctx context.Context, merge bool) error {
+	p.publishing.Lock()
+	defer p.publishing.Unlock()
+	if p.dir == nil || p.opts.FTS5 || p.store.ReadOnly() {
 		return nil
 	}
 	for range 3 { // another process may be changing the catalog
-		done, err := x.publish(ctx, merge)
+		done, err := p.publish(ctx, merge)
 		if err != nil {
 			return fmt.Errorf("compiling the ranking: %w", err)
 		}
@@ -33,7 +31,7 @@ func (x *Index) Publish(ctx context.Context, merge bool) error {
 			break
 		}
 	}
-	_, err := x.Current(ctx)
+	_, err := p.Current(ctx)
 	return err
 }
 
@@ -58,18 +56,18 @@ func tooLarge(delta, base int, merge bool) bool {
 
 // publish compiles the current generation and names its files in the manifest. done
 // is false if the catalog has changed meanwhile; the caller tries again.
-func (x *Index) publish(ctx context.Context, merge bool) (done bool, err error) {
+func (p *Publisher) publish(ctx context.Context, merge bool) (done bool, err error) {
 	var f snapshot.Files
 	var info snapshot.Info
 	var forget store.Generation
-	err = x.store.View(ctx, func(r store.Reader) error {
-		a, err := x.assembler(ctx, r)
+	err = p.store.View(ctx, func(r store.Reader) error {
+		a, err := p.begin(ctx, r)
 		if err != nil {
 			return err
 		}
 		info = a.Info
-		if _, done = x.dir.Published(a.Generation); !done {
-			f, forget, err = x.compile(ctx, a, merge)
+		if _, done = p.dir.Published(a.Generation); !done {
+			f, forget, err = p.compile(ctx, a, merge)
 		}
 		return err
 	})
@@ -78,14 +76,14 @@ func (x *Index) publish(ctx context.Context, merge bool) (done bool, err error) 
 	}
 	// The write transaction keeps others from changing the catalog while the
 	// manifest is written.
-	err = x.store.Update(ctx, func(tx store.Tx) error {
+	err = p.store.Update(ctx, func(tx store.Tx) error {
 		now, err := tx.State()
 		if err != nil {
 			return err
 		}
 		if now.Generation != info.Generation {
-			if theirs, ok := x.dir.Published(now.Generation); ok {
-				x.dir.Sweep(info.Catalog, theirs, x.opts.Now()) // f too, which nobody else may ever do
+			if theirs, ok := p.dir.Published(now.Generation); ok {
+				p.dir.Sweep(info.Catalog, theirs, p.opts.Now()) // f too, which nobody else may ever do
 			}
 			return errOutrun
 		}
@@ -94,14 +92,14 @@ func (x *Index) publish(ctx context.Context, merge bool) (done bool, err error) 
 				return err
 			}
 		}
-		if theirs, ok := x.dir.Published(info.Generation); ok {
+		if theirs, ok := p.dir.Published(info.Generation); ok {
 			f = theirs // another process was faster
-		} else if !x.dir.Usable(f) {
+		} else if !p.dir.Usable(f) {
 			return errOutrun // another process published a newer generation and swept these files
-		} else if err := x.dir.Publish(info.Generation, f); err != nil {
+		} else if err := p.dir.Publish(info.Generation, f); err != nil {
 			return err
 		}
-		x.dir.Sweep(info.Catalog, f, x.opts.Now())
+		p.dir.Sweep(info.Catalog, f, p.opts.Now())
 		return nil
 	})
 	if errors.Is(err, errOutrun) {
@@ -116,8 +114,8 @@ var errOutrun = errors.New("the catalog has changed")
 // compile writes the snapshots of the generation of a. It also returns the
 // generation up to which the store may forget changes; the zero value means that
 // it must keep them all.
-func (x *Index) compile(ctx context.Context, a *assembler, merge bool) (f snapshot.Files, forget store.Generation, err error) {
-	f, ok, err := x.compileDelta(ctx, a, func(base *snapshot.Snapshot, c changes) bool {
+func (p *Publisher) compile(ctx context.Context, a *assembler, merge bool) (f snapshot.Files, forget store.Generation, err error) {
+	f, ok, err := a.writeDelta(ctx, func(base *snapshot.Snapshot, c changes) bool {
 		// drift fails if the base is damaged: then a new base is written.
 		mean, err := drift(base, c)
 		return err == nil && math.Abs(mean-1) <= maxDrift && !tooLarge(len(c.rows), base.Len(), merge)
@@ -125,50 +123,6 @@ func (x *Index) compile(ctx context.Context, a *assembler, merge bool) (f snapsh
 	if ok || err != nil {
 		return f, forget, err
 	}
-	f, err = x.compileBase(ctx, a)
-	return f, x.dir.Oldest(a.Catalog, a.Generation), err
-}
-
-// compileDelta writes a snapshot of what has changed since the newest base, if anything
-// has. ok is false if there is no base, or if keep does not want to keep it.
-func (x *Index) compileDelta(ctx context.Context, a *assembler, keep func(*snapshot.Snapshot, changes) bool) (f snapshot.Files, ok bool, err error) {
-	base, c, err := a.openBase(ctx, nil)
-	if err != nil || base == nil {
-		return f, false, err
-	}
-	defer base.Close() // it can only fail to give memory back
-	f.Base = filepath.Base(base.Path())
-	if base.Meta().Generation == a.Generation {
-		return f, true, nil
-	}
-	if !keep(base, c) {
-		return snapshot.Files{}, false, nil
-	}
-	path := x.dir.DeltaPath(a.Catalog, a.Generation)
-	f.Delta = filepath.Base(path)
-	meta, docs, err := a.delta(ctx, base, c)
-	if err == nil {
-		err = x.dir.Write(path, meta, docs)
-	}
-	return f, true, err
-}
-
-// compileBase writes a snapshot of all skills.
-func (x *Index) compileBase(ctx context.Context, a *assembler) (f snapshot.Files, err error) {
-	path := x.dir.BasePath(a.Catalog, a.Generation)
-	meta, docs, err := a.base(ctx)
-	if err == nil {
-		err = x.dir.Write(path, meta, docs)
-	}
-	return snapshot.Files{Base: filepath.Base(path)}, err
-}
-
-// base returns the content of a snapshot of all skills.
-func (a *assembler) base(ctx context.Context) (snapshot.Meta, iter.Seq2[*snapshot.Document, error], error) {
-	entries, err := a.r.Entries(ctx, nil)
-	if err != nil {
-		return snapshot.Meta{}, nil, err
-	}
-	meta, err := a.meta(a.Info)
-	return meta, ahead(a.documents(ctx, entries, true)), err
+	f, err = a.writeBase(ctx)
+	return f, p.dir.Oldest(a.Catalog, a.Generation), err
 }

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
@@ -45,13 +47,26 @@ func (s sharing) shares(t *testing.T, want bool) {
 	}
 }
 
-// copyOf opens the copy at path, over a connection of its own.
-func copyOf(t *testing.T, st store.Store, path string) *searchtest.Catalog {
-	t.Helper()
-	return searchtest.Over(t, st, path, &searchtest.Embedder{}, &searchtest.Options{Index: index.Options{Shared: true}})
+// A mirrored is the copy of a shared store, and what answers from it.
+type mirrored struct {
+	*index.Mirror
+	*search.Searcher
 }
 
-func pulls(t *testing.T, c *searchtest.Catalog) index.Pulled {
+// copyOf opens the copy at path, over a connection of its own.
+func copyOf(t *testing.T, st store.Store, path string) mirrored {
+	t.Helper()
+	e := &searchtest.Embedder{}
+	m := index.NewMirror(st, e, &index.Options{Path: path})
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return mirrored{m, search.New(m, st, e, &search.Options{Deadline: time.Hour})}
+}
+
+func pulls(t *testing.T, c mirrored) index.Pulled {
 	t.Helper()
 	p, err := c.Pull(t.Context())
 	if err != nil {
@@ -60,7 +75,7 @@ func pulls(t *testing.T, c *searchtest.Catalog) index.Pulled {
 	return p
 }
 
-func holds(t *testing.T, what string, c *searchtest.Catalog, want ...string) {
+func holds(t *testing.T, what string, c mirrored, want ...string) {
 	t.Helper()
 	list, err := c.List(t.Context(), nil, nil)
 	var got []string

@@ -16,7 +16,8 @@ import (
 // stamps, in memory and on file, which shows which skills may have changed. Its
 // methods must be called by one goroutine at a time, except for Glance.
 type Scanner struct {
-	index   *Index
+	syncer  *Syncer
+	ranking *Publisher
 	sources []source.Source
 	file    stampFile
 
@@ -34,7 +35,7 @@ type scan struct {
 // each of which must have its own label. The list of stamps lies beside the catalog;
 // without a path it is in memory only.
 func NewScanner(x *Index, sources []source.Source) *Scanner {
-	return &Scanner{index: x, sources: sources, file: stampFile{x.opts.Disk, x.opts.Path, sources}}
+	return &Scanner{syncer: x.Syncer, ranking: x.Publisher, sources: sources, file: stampFile{x.Syncer.opts.Disk, x.Syncer.opts.Path, sources}}
 }
 
 // Sources describes the sources of the scanner, in their order.
@@ -94,7 +95,7 @@ func (s *Scanner) walk(ctx context.Context, all bool, found func(), finish func(
 		var problems []skill.Problem
 		first := len(seen.stamps)
 		refs := s.sources[i].Skills(ctx, func(t source.Trace) { seen.stamps = append(seen.stamps, stamp{i, t}) })
-		report, err := s.index.sync(ctx, at, watched(refs, found, &problems), options{all, identityOf(s.sources[i])})
+		report, err := s.syncer.sync(ctx, at, watched(refs, found, &problems), options{all, identityOf(s.sources[i])})
 		reports[i] = report
 		if err != nil {
 			return walked(reports, order[:n+1]), err
@@ -106,7 +107,7 @@ func (s *Scanner) walk(ctx context.Context, all bool, found func(), finish func(
 			Source: report.Source, Found: report.Found, Complete: report.Complete, Away: report.Away, Problems: problems, failed: report.failed,
 		}
 	}
-	err = s.index.Retain(ctx, s.labels())
+	err = s.syncer.Retain(ctx, s.labels())
 	if err == nil {
 		err = finish(ctx)
 	}
@@ -120,7 +121,7 @@ func (s *Scanner) walk(ctx context.Context, all bool, found func(), finish func(
 // order returns the indexes of the sources in the order of a walk: those first that have
 // never been walked, because their skills are missing from answers.
 func (s *Scanner) order(ctx context.Context) ([]int, error) {
-	settled, err := s.index.settled(ctx)
+	settled, err := s.syncer.settled(ctx)
 	var first, rest []int
 	for i, label := range s.labels() {
 		if settled[label] {
@@ -146,7 +147,7 @@ func walked(reports []Report, sources []int) (list []Report) {
 // catalog, and writes it for other processes. Only this process may have changed the
 // catalog since the list was made.
 func (s *Scanner) settle(ctx context.Context) error {
-	now, err := s.index.store.State(ctx)
+	now, err := s.syncer.store.State(ctx)
 	if err != nil {
 		return err
 	}
@@ -177,7 +178,7 @@ const (
 // do: when skills came or went, or another process has changed the catalog.
 func (s *Scanner) rescanChanged(ctx context.Context, finish func(context.Context) error) (reports []Report, ok bool, err error) {
 	seen, start := s.seen, time.Now()
-	now, err := s.index.store.State(ctx)
+	now, err := s.syncer.store.State(ctx)
 	if err != nil || seen.generation != now.Generation {
 		return nil, false, err
 	}
@@ -233,7 +234,7 @@ func (s *Scanner) refresh(ctx context.Context, stamps []stamp, list []int, repor
 		if len(refs[i]) == 0 {
 			continue
 		}
-		part, err := s.index.Refresh(ctx, at, refs[i])
+		part, err := s.syncer.Refresh(ctx, at, refs[i])
 		if errors.Is(err, errUnknown) {
 			return false, nil
 		}
@@ -318,10 +319,10 @@ func watched(refs iter.Seq2[*skill.Ref, error], found func(), problems *[]skill.
 func (s *Scanner) Glance(ctx context.Context, limit time.Duration) Glance {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if s.file.path == "" || s.file.check() != nil || !s.index.Published(ctx, s.Sources()) {
+	if s.file.path == "" || s.file.check() != nil || !s.ranking.Published(ctx, s.Sources()) {
 		return Glance{}
 	}
-	set, err := s.index.Current(ctx)
+	set, err := s.ranking.Current(ctx)
 	if err != nil {
 		return Glance{}
 	}

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/regular"
@@ -22,11 +23,17 @@ type seal struct {
 
 const sealSuffix = ".seal"
 
+// seals knows the last seal of a catalog.
+type seals struct {
+	*catalog
+	last atomic.Pointer[seal] // that was found or made
+}
+
 // holds reports whether the store holds this generation of this catalog now. It asks the
 // store only if no seal says so.
-func (x *Index) holds(ctx context.Context, catalog string, g store.Generation) (bool, error) {
+func (x *seals) holds(ctx context.Context, catalog string, g store.Generation) (bool, error) {
 	s := seal{catalog, g, x.store.Look()}
-	if x.isSealed(s) {
+	if x.has(s) {
 		return true, nil
 	}
 	now, err := x.store.State(ctx)
@@ -34,14 +41,14 @@ func (x *Index) holds(ctx context.Context, catalog string, g store.Generation) (
 		return false, err
 	}
 	if x.store.Look() == s.Look {
-		x.seal(s)
+		x.keep(s)
 	}
 	return true, nil
 }
 
-// isSealed reports whether s is the last seal, in memory or on file.
-func (x *Index) isSealed(s seal) bool {
-	if last := x.sealed.Load(); last != nil && *last == s {
+// has reports whether s is the last seal, in memory or on file.
+func (x *seals) has(s seal) bool {
+	if last := x.last.Load(); last != nil && *last == s {
 		return s.Look != ""
 	}
 	data, err := regular.ReadFile(x.opts.Path + sealSuffix)
@@ -49,16 +56,16 @@ func (x *Index) isSealed(s seal) bool {
 	if err != nil || json.Unmarshal(data, &found) != nil || found != s || s.Look == "" {
 		return false
 	}
-	x.sealed.Store(&s)
+	x.last.Store(&s)
 	return true
 }
 
-// seal keeps a seal, also for other processes. Without a file they ask the store.
-func (x *Index) seal(s seal) {
-	if s.Look == "" || x.isSealed(s) {
+// keep keeps a seal, also for other processes. Without a file they ask the store.
+func (x *seals) keep(s seal) {
+	if s.Look == "" || x.has(s) {
 		return
 	}
-	x.sealed.Store(&s)
+	x.last.Store(&s)
 	data, err := json.Marshal(s)
 	if err == nil && regular.Check(x.opts.Path+sealSuffix) == nil {
 		atomicfile.Write(x.opts.Disk, x.opts.Path+sealSuffix, data) // an error costs the next process a question
@@ -66,11 +73,8 @@ func (x *Index) seal(s seal) {
 }
 
 // settle seals what Close of the store will leave, if the store was needed.
-func (x *Index) settle(ctx context.Context) {
-	if x.dir == nil || x.opts.Shared {
-		return
-	}
+func (x *seals) settle(ctx context.Context) {
 	if now, look, err := x.store.Settle(ctx); err == nil { // else the next process asks the store
-		x.seal(seal{now.Catalog, now.Generation, look})
+		x.keep(seal{now.Catalog, now.Generation, look})
 	}
 }

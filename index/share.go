@@ -18,15 +18,15 @@ import (
 var errNoBases = errors.New("the engine of this catalog keeps no compiled bases")
 
 // Share compiles all skills and puts the base into the store, for the machines that follow
-// it (see Pull), if the last base there is too old. Whoever has written the store calls it
+// it (see Mirror), if the last base there is too old. Whoever has written the store calls it
 // afterwards. It reports whether it put a base. Two that do so at once only do the
 // work twice.
-func (x *Index) Share(ctx context.Context) (bool, error) {
-	bases, ok := x.store.(store.Bases)
+func (p *Publisher) Share(ctx context.Context) (bool, error) {
+	bases, ok := p.store.(store.Bases)
 	if !ok {
 		return false, errNoBases
 	}
-	last, any, err := bases.Base(ctx, x.key())
+	last, any, err := bases.Base(ctx, p.key())
 	if err != nil {
 		return false, err
 	}
@@ -36,14 +36,14 @@ func (x *Index) Share(ctx context.Context) (bool, error) {
 	}
 	defer os.RemoveAll(dir)
 	path, due := filepath.Join(dir, "base"), true
-	b := store.Base{Key: x.key()}
-	err = x.store.View(ctx, func(r store.Reader) error {
+	b := store.Base{Key: p.key()}
+	err = p.store.View(ctx, func(r store.Reader) error {
 		if any {
-			if due, err = x.outgrown(ctx, r, last.Generation); err != nil || !due {
+			if due, err = p.outgrown(ctx, r, last.Generation); err != nil || !due {
 				return err
 			}
 		}
-		a, err := x.assembler(ctx, r)
+		a, err := p.begin(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (x *Index) Share(ctx context.Context) (bool, error) {
 	})
 	if err == nil && due {
 		if err = put(ctx, bases, b, path); err == nil && any {
-			err = x.store.Update(ctx, func(tx store.Tx) error { return tx.Forget(last.Generation) })
+			err = p.store.Update(ctx, func(tx store.Tx) error { return tx.Forget(last.Generation) })
 		}
 	}
 	if err != nil {
@@ -70,14 +70,14 @@ func (x *Index) Share(ctx context.Context) (bool, error) {
 const smallCatalog = 8 * few
 
 // outgrown reports whether so much has changed since a base that a new one is due.
-func (x *Index) outgrown(ctx context.Context, r store.Reader, base store.Generation) (bool, error) {
+func (p *Publisher) outgrown(ctx context.Context, r store.Reader, base store.Generation) (bool, error) {
 	now, err := r.State(ctx)
 	if err != nil || base == now.Generation {
 		return false, err
 	}
 	model := ""
-	if x.embedder != nil {
-		model = x.embedder.Model()
+	if p.embedder != nil {
+		model = p.embedder.Model()
 	}
 	rows, known, err := r.Changes(ctx, base, model)
 	return !known || now.Found <= smallCatalog || tooLarge(len(rows), now.Found, true), err

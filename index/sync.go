@@ -52,10 +52,13 @@ type Report struct {
 	Took       time.Duration   `json:"-"`
 
 	cut    bool            // the walk did not come to its end
-	empty  []skill.Problem // the folder is empty and another one, see syncer.finish
+	empty  []skill.Problem // the folder is empty and another one, see run.finish
 	failed []skill.Problem // of the files that could not be read
 	again  []string        // folders of such files that no trace can watch
 }
+
+// A Syncer brings a store in step with sources.
+type Syncer struct{ *catalog }
 
 // Sync brings the catalog in step with one source. It reads only skills whose stamp
 // has changed, and writes only those that have changed themselves. It removes skills
@@ -64,7 +67,7 @@ type Report struct {
 // that cannot be read is a problem; what is indexed of it stays. If the source is away,
 // all of its skills stay, and are not offered until a later Sync finds it again. When
 // ctx ends, Sync keeps what it has done and returns ctx.Err().
-func (x *Index) Sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref, error]) (Report, error) {
+func (x *Syncer) Sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref, error]) (Report, error) {
 	return x.sync(ctx, src, refs, options{})
 }
 
@@ -75,11 +78,11 @@ type options struct {
 }
 
 // sync implements Sync.
-func (x *Index) sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref, error], o options) (Report, error) {
-	s := x.newSyncer(src)
+func (x *Syncer) sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref, error], o options) (Report, error) {
+	s := x.begin(src)
 	s.options = o
 	s.place = s.identityNow()
-	err := s.begin(ctx)
+	err := s.start(ctx)
 	if err == nil {
 		err = s.walk(ctx, refs)
 	}
@@ -93,12 +96,12 @@ func (x *Index) sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref,
 // It leaves all other skills as they are. It fails with errUnknown, and changes nothing, if
 // the catalog does not know one of them: another one may be gone then, as when SKILL.md is
 // renamed to skill.md.
-func (x *Index) Refresh(ctx context.Context, src Source, refs []*skill.Ref) (Report, error) {
-	s := x.newSyncer(src)
+func (x *Syncer) Refresh(ctx context.Context, src Source, refs []*skill.Ref) (Report, error) {
+	s := x.begin(src)
 	for _, ref := range refs {
 		s.only = append(s.only, ref.Path)
 	}
-	err := s.begin(ctx)
+	err := s.start(ctx)
 	if err == nil && len(s.known) < len(s.only) {
 		err = errUnknown
 	}
@@ -117,16 +120,16 @@ func (x *Index) Refresh(ctx context.Context, src Source, refs []*skill.Ref) (Rep
 // errUnknown means that only a walk can tell what has changed.
 var errUnknown = errors.New("the catalog does not know the skill")
 
-func (x *Index) newSyncer(src Source) *syncer {
-	return &syncer{
-		x: x, src: src, start: x.opts.Now(), seen: make(map[string]bool),
+func (x *Syncer) begin(src Source) *run {
+	return &run{
+		catalog: x.catalog, src: src, began: x.opts.Now(), seen: make(map[string]bool),
 		report: Report{Source: src.Label, Complete: true},
 	}
 }
 
 // end completes the report.
-func (s *syncer) end(err error) (Report, error) {
-	s.report.Took = s.x.opts.Now().Sub(s.start)
+func (s *run) end(err error) (Report, error) {
+	s.report.Took = s.opts.Now().Sub(s.began)
 	if err != nil {
 		s.report.Complete = false
 		return s.report, fmt.Errorf("indexing %s: %w", s.src.Label, err)
@@ -134,16 +137,16 @@ func (s *syncer) end(err error) (Report, error) {
 	return s.report, nil
 }
 
-// syncer is one Sync under way.
-type syncer struct {
-	x    *Index
+// A run is one Sync under way.
+type run struct {
+	*catalog
 	src  Source
 	only []string // paths given to Refresh; nil means all
 	options
 	place  string       // identity of the folder when the walk began
 	old    store.Source // the source as the store knew it; its Row is 0 if it did not
 	row    int64        // of the source in the store
-	start  time.Time
+	began  time.Time
 	known  map[string]store.Known // by path
 	seen   map[string]bool        // paths that the walk found
 	missed []string               // folders that the walk could not search
@@ -155,10 +158,10 @@ type syncer struct {
 	written chan error // receives the result of the write; nil means that none is under way
 }
 
-// begin makes sure that the source has a row. It writes only if it has none yet, or
+// start makes sure that the source has a row. It writes only if it has none yet, or
 // an outdated one.
-func (s *syncer) begin(ctx context.Context) error {
-	sources, err := s.x.store.Sources(ctx)
+func (s *run) start(ctx context.Context) error {
+	sources, err := s.store.Sources(ctx)
 	if err != nil {
 		return err
 	}
@@ -172,15 +175,15 @@ func (s *syncer) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	s.known, err = s.x.store.Known(ctx, s.row, s.only)
+	s.known, err = s.store.Known(ctx, s.row, s.only)
 	return err
 }
 
 // register writes the row of the source. If its label now stands for another folder,
 // equal stamps mean nothing, and equal skills have another location: it forgets the
 // stamps, so that this walk or the next reads all skills.
-func (s *syncer) register(ctx context.Context) error {
-	return s.x.store.Update(ctx, func(tx store.Tx) (err error) {
+func (s *run) register(ctx context.Context) error {
+	return s.store.Update(ctx, func(tx store.Tx) (err error) {
 		s.row, err = s.putSource(tx, s.old.Away)
 		if err == nil && s.old.Root != s.src.Root {
 			s.old.Identity = "" // of the other folder
@@ -191,12 +194,12 @@ func (s *syncer) register(ctx context.Context) error {
 }
 
 // putSource writes the row of the source.
-func (s *syncer) putSource(tx store.Tx, away bool) (int64, error) {
+func (s *run) putSource(tx store.Tx, away bool) (int64, error) {
 	return tx.PutSource(store.Source{Label: s.src.Label, Root: s.src.Root, Priority: s.src.Priority, Away: away, Origin: s.src.Origin})
 }
 
 // walk visits every skill of the source and queues the changed ones.
-func (s *syncer) walk(ctx context.Context, refs iter.Seq2[*skill.Ref, error]) error {
+func (s *run) walk(ctx context.Context, refs iter.Seq2[*skill.Ref, error]) error {
 	for ref, err := range refs {
 		if ctx.Err() != nil {
 			break
@@ -223,7 +226,7 @@ func (s *syncer) walk(ctx context.Context, refs iter.Seq2[*skill.Ref, error]) er
 }
 
 // walkError reports an error of the walk, and notes which folders it could not search.
-func (s *syncer) walkError(err error) {
+func (s *run) walkError(err error) {
 	p := skill.Problem{Rule: unreadable, Severity: skill.Warning, Path: s.src.Label, Message: err.Error()}
 	var own interface{ Problem() skill.Problem }
 	if errors.As(err, &own) {
@@ -245,7 +248,7 @@ func (s *syncer) walkError(err error) {
 }
 
 // mayHaveMissed reports whether a SKILL.md that the walk did not find may still exist.
-func (s *syncer) mayHaveMissed(path string) bool {
+func (s *run) mayHaveMissed(path string) bool {
 	return slices.ContainsFunc(s.missed, func(dir string) bool { return dir == "." || strings.HasPrefix(path, dir+"/") })
 }
 
@@ -263,7 +266,7 @@ type loaded struct {
 // flush reads the queued skills on all processors while the batch before is being
 // written, and then starts writing them. It finishes its batch even if ctx ends,
 // because a batch is short.
-func (s *syncer) flush(ctx context.Context) error {
+func (s *run) flush(ctx context.Context) error {
 	if len(s.queue) == 0 {
 		return nil
 	}
@@ -279,7 +282,7 @@ func (s *syncer) flush(ctx context.Context) error {
 }
 
 // wait waits until the current batch is written and adds it to the report.
-func (s *syncer) wait() error {
+func (s *run) wait() error {
 	if s.written == nil {
 		return nil
 	}
@@ -296,8 +299,8 @@ func (s *syncer) wait() error {
 }
 
 // write writes one batch in a transaction.
-func (s *syncer) write(ctx context.Context, read []loaded) error {
-	return s.x.store.Update(ctx, func(tx store.Tx) error {
+func (s *run) write(ctx context.Context, read []loaded) error {
+	return s.store.Update(ctx, func(tx store.Tx) error {
 		var hashes [][]byte
 		var vectors [][]float32
 		for i := range read {
@@ -310,11 +313,11 @@ func (s *syncer) write(ctx context.Context, read []loaded) error {
 		if len(vectors) == 0 {
 			return nil
 		}
-		return tx.PutVectors(s.x.embedder.Model(), hashes, vectors)
+		return tx.PutVectors(s.embedder.Model(), hashes, vectors)
 	})
 }
 
-func (s *syncer) readAll(ctx context.Context) []loaded {
+func (s *run) readAll(ctx context.Context) []loaded {
 	read := make([]loaded, len(s.queue))
 	var wg sync.WaitGroup
 	work := make(chan int)
@@ -336,7 +339,7 @@ func (s *syncer) readAll(ctx context.Context) []loaded {
 
 // read loads one skill and prepares its record, unless the catalog already has the same.
 // The digest tells about the files; the name and the location also depend on settings.
-func (s *syncer) read(ctx context.Context, ref *skill.Ref, a *words.Analyzer) loaded {
+func (s *run) read(ctx context.Context, ref *skill.Ref, a *words.Analyzer) loaded {
 	l := loaded{ref: ref}
 	l.skill, l.err = ref.Load()
 	switch refused, ok := errors.AsType[*skill.ParseError](l.err); {
@@ -354,7 +357,7 @@ func (s *syncer) read(ctx context.Context, ref *skill.Ref, a *words.Analyzer) lo
 }
 
 // prepare fills in the record that is to be written.
-func (s *syncer) prepare(ctx context.Context, l *loaded, a *words.Analyzer) {
+func (s *run) prepare(ctx context.Context, l *loaded, a *words.Analyzer) {
 	l.Record = store.Record{Path: l.ref.Path, Stamp: l.ref.Stamp, Skill: l.skill, Refused: l.refused}
 	if l.refused {
 		return // there are no texts; PutSkill packs the problem
@@ -364,9 +367,9 @@ func (s *syncer) prepare(ctx context.Context, l *loaded, a *words.Analyzer) {
 		l.Texts = append(l.Texts, t.hash)
 	}
 	fill(&l.Record, a)
-	if l.err = l.Pack(); l.err == nil && s.x.embedder != nil && s.x.opts.Inline {
+	if l.err = l.Pack(); l.err == nil && s.embedder != nil && s.opts.Inline {
 		// Embed computes vectors that are missing after an error here, and reports it.
-		l.vectors, _ = embedTexts(ctx, s.x.embedder, texts)
+		l.vectors, _ = embedTexts(ctx, s.embedder, texts)
 	}
 }
 
@@ -380,7 +383,7 @@ func refusal(p skill.Problem) *skill.Skill {
 }
 
 // put writes one skill, or only its stamp if the skill has not changed.
-func (s *syncer) put(tx store.Tx, l *loaded) error {
+func (s *run) put(tx store.Tx, l *loaded) error {
 	have := s.known[l.ref.Path]
 	switch {
 	case l.failed() && s.copied() && have.Row != 0:
@@ -400,7 +403,7 @@ func (s *syncer) put(tx store.Tx, l *loaded) error {
 func (l *loaded) failed() bool { return l.err != nil && !l.refused }
 
 // count adds to the report what was done with one skill.
-func (s *syncer) count(l *loaded) {
+func (s *run) count(l *loaded) {
 	_, known := s.known[l.ref.Path]
 	switch {
 	case l.refused:
@@ -421,7 +424,7 @@ func (s *syncer) count(l *loaded) {
 }
 
 // unreadable reports a skill that could not be read.
-func (s *syncer) unreadable(l *loaded) {
+func (s *run) unreadable(l *loaded) {
 	p := skill.Problem{Rule: unreadable, Severity: skill.Warning, Path: l.ref.Path, Message: "the skill cannot be read: " + l.err.Error()}
 	s.report.Unreadable++
 	s.report.Problems = append(s.report.Problems, p)

@@ -201,7 +201,7 @@ func TestSyncRefused(t *testing.T) {
 		t.Errorf("a refused skill is found: %q", got)
 	}
 	wantCounts(t, searchtest.Sync(t, x, "a", broken), "3 found: +0 ~0 -0 =3 !0, complete true")
-	problems, err := x.Problems(t.Context())
+	problems, err := x.Store.Problems(t.Context())
 	if err != nil || len(problems) != 1 || problems[0].Rule != "no-frontmatter" || problems[0].Source != "a" {
 		t.Errorf("problems %v, %v: it is kept", problems, err)
 	}
@@ -211,7 +211,7 @@ func TestSyncRefused(t *testing.T) {
 
 	wantCounts(t, searchtest.Sync(t, x, "a", searchtest.Three().Refs()), "3 found: +0 ~1 -0 =2 !0, complete true")
 	wantNames(t, x, "csv", "git", "pdf")
-	if problems, err := x.Problems(t.Context()); err != nil || len(problems) != 0 {
+	if problems, err := x.Store.Problems(t.Context()); err != nil || len(problems) != 0 {
 		t.Errorf("problems %v, %v: it was fixed", problems, err)
 	}
 }

@@ -1,0 +1,125 @@
+package index
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/snapshot"
+	"github.com/repertoire-skills/repertoire/store"
+)
+
+// A Publisher compiles the store of this machine into snapshots, and knows which of them
+// are current.
+type Publisher struct {
+	compiler
+	shelf
+	seals       seals
+	publishing  sync.Mutex // held while files are written
+	calibrating calibrating
+}
+
+func newPublisher(c *catalog, counts *counter) *Publisher {
+	return &Publisher{
+		compiler: compiler{c, counts}, shelf: shelf{dir: c.dir},
+		seals: seals{catalog: c}, calibrating: calibrating{catalog: c},
+	}
+}
+
+// Current returns the set of the current generation. If that is published, a look at a
+// few files shows that nothing has changed; otherwise Current asks the store. The
+// publisher closes the set when another one replaces it; a reader that finds its set
+// closed calls Current again.
+func (p *Publisher) Current(ctx context.Context) (*snapshot.Set, error) {
+	if s := p.set.Load(); p.isCurrent(s) {
+		return s, nil
+	}
+	p.load.Lock()
+	defer p.load.Unlock()
+	if p.closed {
+		return nil, store.ErrClosed
+	}
+	old := p.set.Load()
+	if p.isCurrent(old) {
+		return old, nil
+	}
+	s, err := p.openPublished(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		if s, err = p.assemble(ctx, old); err != nil {
+			return nil, err
+		}
+	}
+	p.replace(s)
+	return s, nil
+}
+
+// isCurrent reports whether s is the published set, and the store still holds its
+// generation. It asks no store.
+func (p *Publisher) isCurrent(s *snapshot.Set) bool {
+	return s != nil && p.dir != nil && p.dir.IsCurrent(s) && p.seals.has(seal{s.Catalog, s.Generation, p.store.Look()})
+}
+
+// openPublished returns the published set; nil means that this catalog cannot use it, or
+// that it is of another generation than the store.
+func (p *Publisher) openPublished(ctx context.Context, old *snapshot.Set) (*snapshot.Set, error) {
+	if p.dir == nil {
+		return nil, nil
+	}
+	s, err := p.dir.Open(old)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	ok, err := p.seals.holds(ctx, s.Catalog, s.Generation)
+	if !ok || !p.canRankBy(s.Model()) {
+		s.Close(old) // it can only fail to give memory back
+		return nil, err
+	}
+	p.counts.learn(s)
+	s.Compiled = !p.opts.FTS5
+	return s, nil
+}
+
+// Published reports whether published files alone can answer for these sources, all
+// of which must have been walked. It also makes the published set the current one.
+func (p *Publisher) Published(ctx context.Context, sources []Source) bool {
+	p.load.Lock()
+	defer p.load.Unlock()
+	if p.closed {
+		return false
+	}
+	s, err := p.openPublished(ctx, p.set.Load())
+	if err != nil || s == nil {
+		return false
+	}
+	p.replace(s)
+	return isOf(s, sources)
+}
+
+// isOf reports whether a set was made from exactly these sources, and each of them
+// has been walked or is away.
+func isOf(s *snapshot.Set, sources []Source) bool {
+	known := make(map[Source]bool)
+	for _, src := range s.Sources {
+		known[Source{Label: src.Label, Root: src.Root, Priority: src.Priority}] = src.Settled()
+	}
+	for _, src := range sources {
+		if !known[src] {
+			return false
+		}
+	}
+	return len(known) == len(sources)
+}
+
+// Close closes the files that searches read. The store stays open, but what it holds is
+// written out, so that later processes need not open it.
+func (p *Publisher) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if p.dir != nil {
+		p.seals.settle(ctx)
+	}
+	return p.shelf.close()
+}
