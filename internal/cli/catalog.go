@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/search"
@@ -156,26 +154,6 @@ func (s *session) openFresh(ctx context.Context, limit time.Duration) (*catalog,
 
 // question is what a command asks an up-to-date catalog.
 type question func(ctx context.Context, c *catalog, args []string) error
-
-// onCatalog returns what a command with a question does.
-func (a *app) onCatalog(ask question) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		return a.ask(cmd.Context(), freshen, args, ask)
-	}
-}
-
-// onPrompt is onCatalog for a question about a prompt: the arguments from first on, which
-// become one.
-func (a *app) onPrompt(first int, limit time.Duration, ask question) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		a.partial = true
-		prompt, err := a.prompt(cmd.Context(), args[first:])
-		if err != nil {
-			return err
-		}
-		return a.ask(cmd.Context(), limit, append(args[:first:first], prompt), ask)
-	}
-}
 
 func (s *session) ask(ctx context.Context, limit time.Duration, args []string, ask question) error {
 	c, err := s.openFresh(ctx, limit)

@@ -72,7 +72,7 @@ type chatFlags struct {
 	given             func(flag string) bool
 }
 
-func (a *app) chatCommand() *cobra.Command {
+func newChatCommand(e env) *cobra.Command {
 	var f chatFlags
 	cmd := &cobra.Command{
 		Use:     "chat [PROMPT… | -]",
@@ -80,8 +80,8 @@ func (a *app) chatCommand() *cobra.Command {
 		Long:    strings.ReplaceAll(chatHelp, "{executors}", executorHelp),
 		Example: "  skills chat --base-url http://127.0.0.1:11434/v1 --model qwen3\n  skills chat \"Fill in the form\" --workspace . --write\n  skills --agent writer chat --transcript notes.md",
 		Args:    args(0, -1),
-		PreRunE: checked(func(args []string) error { return f.check(a, args) }),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.chat(cmd.Context(), &f, args) },
+		PreRunE: e.checked(f.check),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runChat(cmd.Context(), e.session(cmd), &f, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.model.BaseURL, "base-url", "", "`address` of the server, up to /v1")
@@ -98,44 +98,44 @@ func (a *app) chatCommand() *cobra.Command {
 	return cmd
 }
 
-func (f *chatFlags) check(a *app, args []string) error {
+func (f *chatFlags) check(s *session, args []string) error {
 	switch {
 	case f.iterations < 1:
 		return atLeast("max-iterations", f.iterations, 1)
 	case f.noScripts && (f.yes || f.given("executor") || f.given("workspace")):
 		return errors.New("--no-scripts runs no scripts, so --yes, --executor and --workspace have nothing to say; leave one out")
-	case a.json && len(args) == 0 && a.typist() != nil:
+	case s.json && len(args) == 0 && typist(s.screen) != nil:
 		return errors.New("--json needs a PROMPT, or a prompt on standard input")
 	}
 	return f.executor.check()
 }
 
 // typist returns the terminal at which a person types; nil means none.
-func (a *app) typist() *os.File {
-	f, ok := a.stdin.(*os.File)
+func typist(ui *screen) *os.File {
+	f, ok := ui.stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return nil
 	}
 	return f
 }
 
-func (a *app) chat(ctx context.Context, f *chatFlags, args []string) error {
-	s, err := a.settings()
+func runChat(ctx context.Context, s *session, f *chatFlags, args []string) error {
+	settings, err := s.settings()
 	if err != nil {
 		return err
 	}
-	f.model = s.Model.Choose(f.model)
+	f.model = settings.Model.Choose(f.model)
 	if missing := chat.Missing(f.model); missing != nil {
 		for _, line := range missing {
-			fmt.Fprintf(a.stderr, "skills: %s\n", message(line))
+			fmt.Fprintf(s.stderr, "skills: %s\n", message(line))
 		}
 		return errReported
 	}
-	person := a.typist()
+	person := typist(s.screen)
 	if person == nil && len(args) == 0 {
 		args = []string{"-"}
 	}
-	prompt, err := a.prompt(ctx, args)
+	prompt, err := s.prompt(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -143,12 +143,12 @@ func (a *app) chat(ctx context.Context, f *chatFlags, args []string) error {
 	if once && strings.TrimSpace(prompt) == "" {
 		return errors.New("the prompt is empty; give one as an argument or on standard input")
 	}
-	c, err := a.openFresh(ctx, freshen)
+	c, err := s.openFresh(ctx, freshen)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	k, err := a.newChat(c, f, person)
+	k, err := newChat(s, c, f, person)
 	if err != nil {
 		return err
 	}
@@ -174,10 +174,10 @@ type chatter struct {
 }
 
 // newChat returns a chat whose conversation is ready.
-func (a *app) newChat(c *catalog, f *chatFlags, person *os.File) (*chatter, error) {
-	k := &chatter{chatScreen: a.newChatScreen(), catalog: c, model: f.model, log: usageOf(c.Catalog), session: rand.Text()}
-	if person != nil && !a.json {
-		k.lines = chat.NewLines(person, bare(a.stderr))
+func newChat(s *session, c *catalog, f *chatFlags, person *os.File) (*chatter, error) {
+	k := &chatter{chatScreen: newChatScreen(s.screen), catalog: c, model: f.model, log: usageOf(c.Catalog), session: rand.Text()}
+	if person != nil && !s.json {
+		k.lines = chat.NewLines(person, bare(s.stderr))
 	}
 	var err error
 	if f.transcript != "" {

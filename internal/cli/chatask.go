@@ -15,7 +15,7 @@ func (k *chatter) ask(ctx context.Context, q runner.Question) (runner.Reply, err
 	k.mu.Lock()
 	k.close()
 	k.mu.Unlock()
-	fmt.Fprint(k.app.stderr, aboutUnsure(ctx, &q))
+	fmt.Fprint(k.ui.stderr, aboutUnsure(ctx, &q))
 	question := "run it? [o]nce, [a]lways, [N]o: "
 	if q.Unknown != "" {
 		question = "run it? [o]nce, [N]o: "

@@ -19,7 +19,7 @@ import (
 // else on standard error. On a terminal the model is read as it writes; a pipe gets the last
 // thing that it wrote, which is the answer.
 type chatScreen struct {
-	app    *app
+	ui     *screen
 	stream bool // standard output is a terminal
 	dim    bool // of standard error, lines can be dim
 
@@ -29,11 +29,11 @@ type chatScreen struct {
 	waiting *agent.Event // a failure that may be the end of the answer, and then is told there
 }
 
-func (a *app) newChatScreen() *chatScreen {
-	s := &chatScreen{app: a}
-	_, s.stream = terminal(a.stdout)
-	_, s.dim = terminal(a.stderr)
-	s.stream = s.stream && !a.json
+func newChatScreen(ui *screen) *chatScreen {
+	s := &chatScreen{ui: ui}
+	_, s.stream = terminal(ui.stdout)
+	_, s.dim = terminal(ui.stderr)
+	s.stream = s.stream && !ui.json
 	s.dim = s.dim && os.Getenv("NO_COLOR") == ""
 	return s
 }
@@ -55,7 +55,7 @@ type chatAnswer struct {
 }
 
 // print prints one line of JSON.
-func (s *chatScreen) print(l chatLine) { s.app.encoder().Encode(l) }
+func (s *chatScreen) print(l chatLine) { s.ui.encoder().Encode(l) }
 
 // piece prints what the model writes.
 func (s *chatScreen) piece(text string) {
@@ -64,7 +64,7 @@ func (s *chatScreen) piece(text string) {
 	if text == "" || !s.stream {
 		return
 	}
-	io.WriteString(s.app.stdout, text)
+	io.WriteString(s.ui.stdout, text)
 	s.open = !strings.HasSuffix(text, "\n")
 }
 
@@ -78,10 +78,10 @@ func (s *chatScreen) end(a *agent.Answer, err error) {
 	s.waiting = nil
 	s.close()
 	switch {
-	case s.app.json && err == nil:
+	case s.ui.json && err == nil:
 		s.print(chatLine{Answer: &chatAnswer{a.Text, a.Iterations, a.Usage, a.Cut}})
-	case !s.app.json && !s.stream && a.Text != "":
-		s.app.printText(a.Text)
+	case !s.ui.json && !s.stream && a.Text != "":
+		s.ui.printText(a.Text)
 	}
 	if a.Cut {
 		s.aside("the answer was cut off: it reached the most tokens that the server writes, or the server ended it half-way")
@@ -91,23 +91,23 @@ func (s *chatScreen) end(a *agent.Answer, err error) {
 // close ends a line that the model began.
 func (s *chatScreen) close() {
 	if s.open {
-		io.WriteString(s.app.stdout, "\n")
+		io.WriteString(s.ui.stdout, "\n")
 		s.open = false
 	}
 }
 
 // aside prints a dim line on standard error.
 func (s *chatScreen) aside(format string, args ...any) {
-	if s.app.quiet || s.app.json {
+	if s.ui.quiet || s.ui.json {
 		return
 	}
 	s.close()
 	line := "  " + message(fmt.Sprintf(format, args...))
 	if s.dim {
-		lipgloss.Fprintln(bare(s.app.stderr), lipgloss.NewStyle().Faint(true).Render(line))
+		lipgloss.Fprintln(bare(s.ui.stderr), lipgloss.NewStyle().Faint(true).Render(line))
 		return
 	}
-	fmt.Fprintln(s.app.stderr, line)
+	fmt.Fprintln(s.ui.stderr, line)
 }
 
 // problem says what went wrong, and what to do.
@@ -115,12 +115,12 @@ func (s *chatScreen) problem(text, hint string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.close()
-	if s.app.json {
+	if s.ui.json {
 		s.print(chatLine{Error: text, Hint: hint})
 	}
-	fmt.Fprintf(s.app.stderr, "skills: %s\n", message(text))
+	fmt.Fprintf(s.ui.stderr, "skills: %s\n", message(text))
 	if hint != "" {
-		fmt.Fprintf(s.app.stderr, "skills: hint: %s\n", message(hint))
+		fmt.Fprintf(s.ui.stderr, "skills: hint: %s\n", message(hint))
 	}
 }
 
@@ -128,7 +128,7 @@ func (s *chatScreen) problem(text, hint string) {
 func (s *chatScreen) event(e agent.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.app.json {
+	if s.ui.json {
 		s.print(chatLine{Event: &e})
 		return
 	}

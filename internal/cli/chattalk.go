@@ -57,7 +57,7 @@ func (k *chatter) next(i *interrupts) (string, error) {
 	defer done()
 	line, err := k.lines.Read(ctx, "> ")
 	if err != nil && ctx.Err() != nil && i.whole.Err() == nil {
-		fmt.Fprintln(k.app.stderr)
+		fmt.Fprintln(k.ui.stderr)
 		err = chat.ErrInterrupted
 	}
 	return line, err
@@ -71,18 +71,18 @@ func (k *chatter) obey(i *interrupts, line string) (quit bool) {
 	switch {
 	case err != nil:
 	case !ok:
-		if err = k.app.refresh(ctx, k.catalog, freshen); err == nil {
+		if err = k.catalog.session.refresh(ctx, k.catalog, freshen); err == nil {
 			k.answer(ctx, line)
 		}
 	case c.Name == "quit":
 		return true
 	case c.Name == "help":
-		err = k.app.printText(chat.Help)
+		err = k.ui.printText(chat.Help)
 	case c.Name == "skills":
 		err = k.printSkills()
 	case c.Name == "save":
 		if err = chat.Save(c.Argument, k.conv.Transcript()); err == nil {
-			k.app.note("the chat is in %s", c.Argument)
+			k.ui.note("the chat is in %s", c.Argument)
 		}
 	case c.Name == "compact":
 		err = k.compact(ctx)
@@ -99,9 +99,9 @@ func (k *chatter) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k.app.note("the chat is shortened from %s to %s", words.Thousands(c.Before), count(c.After, "token"))
+	k.ui.note("the chat is shortened from %s to %s", words.Thousands(c.Before), count(c.After, "token"))
 	if len(c.Forgotten) > 0 {
-		k.app.note("no longer loaded: %s", strings.Join(c.Forgotten, ", "))
+		k.ui.note("no longer loaded: %s", strings.Join(c.Forgotten, ", "))
 	}
 	return nil
 }
@@ -110,11 +110,11 @@ func (k *chatter) compact(ctx context.Context) error {
 func (k *chatter) printSkills() error {
 	uses := k.conv.Transcript().Skills
 	if len(uses) == 0 {
-		k.app.note("no skill was offered or loaded yet")
+		k.ui.note("no skill was offered or loaded yet")
 		return nil
 	}
 	number := strconv.Itoa
-	return k.app.rows([]string{"SKILL", "OFFERED", "LOADED", "FILES READ", "RUNS", "FAILED", "TOKENS"}, mapped(uses, func(u agent.SkillUse) []string {
+	return k.ui.rows([]string{"SKILL", "OFFERED", "LOADED", "FILES READ", "RUNS", "FAILED", "TOKENS"}, mapped(uses, func(u agent.SkillUse) []string {
 		return []string{u.Skill, number(u.Offered), number(u.Loaded), number(u.Read), number(u.Ran), number(u.Failed), number(u.Tokens())}
 	}))
 }

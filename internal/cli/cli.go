@@ -25,7 +25,6 @@ import (
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/skill"
-	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // Exit codes of the command.
@@ -36,11 +35,7 @@ const (
 )
 
 // app is the session of commands that are its methods.
-type app struct {
-	*session
-	hookLog      *usage.Log // in which a hook notes what is used; nil means none
-	hookLogKnown bool       // the configuration was read for hookLog
-}
+type app struct{ *session }
 
 // newApp returns an app of one start of the program.
 func newApp(e env) *app { return &app{session: &session{screen: &screen{env: e}}} }
@@ -77,19 +72,19 @@ func setGarbage(percent int) {
 // execute runs the command and returns its exit code.
 func (e env) execute(ctx context.Context, args []string) int {
 	a := newApp(e)
-	root := a.root()
+	root := e.root(a)
 	// Hook and context run at every prompt, and making all other commands would take a tenth of
 	// their time.
 	switch {
 	case len(args) > 0 && args[0] == "hook":
-		root.AddCommand(a.hookCommand())
+		root.AddCommand(newHookCommand(e))
 	case len(args) > 0 && args[0] == "context":
-		root.AddCommand(a.contextCommand())
+		root.AddCommand(newContextCommand(e))
 	default:
-		a.addCommands(root)
+		e.addCommands(root, a)
 	}
 	if completes(args) {
-		a.addCompletion(root)
+		e.addCompletion(root)
 	}
 	root.SetArgs(args)
 	root.SetIn(e.stdin)
@@ -164,109 +159,111 @@ func hintFor(err error) string {
 }
 
 // command builds the tree of commands.
-func (a *app) command() *cobra.Command {
-	root := a.root()
-	a.addCommands(root)
+func (e env) command() *cobra.Command {
+	a := newApp(e)
+	root := e.root(a)
+	e.addCommands(root, a)
 	return root
 }
 
 // root builds the program without its commands.
-func (a *app) root() *cobra.Command {
+func (e env) root(a *app) *cobra.Command {
 	var version bool
 	root := &cobra.Command{
-		Use:           cmp.Or(a.name, ownName),
+		Use:           cmp.Or(e.name, ownName),
 		Short:         "Find the agent skills that fit a prompt",
 		Long:          about,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noCommand,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return a.env.session(cmd).checkFolders(cmd)
+			a.session = e.session(cmd)
+			return a.checkFolders(cmd)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
-				return a.printVersion()
+				return printVersion(a.screen)
 			}
-			return a.status(cmd.Context(), cmd.Root().Name())
+			return runStatus(cmd.Context(), a.session, cmd.Root().Name())
 		},
 	}
 	f := root.PersistentFlags()
-	f.StringArrayVar(&a.roots, "root", nil, "look for skills in this `folder` too (repeatable)")
-	f.BoolVar(&a.onlyRoot, "only-root", false, "look nowhere else than in the folders given with --root")
-	f.StringVar(&a.config, "config", "", "read this configuration `file` instead of the usual ones")
-	f.StringVar(&a.db, "db", "", "keep the catalog in this `file`")
-	a.storeFlags(f)
-	f.StringVar(&a.agent, "agent", "", "see only what the configured agent `name` may see")
-	f.BoolVar(&a.json, "json", false, "print the result as JSON")
-	f.BoolVarP(&a.quiet, "quiet", "q", false, "print nothing but the result and errors")
-	f.BoolVarP(&a.verbose, "verbose", "v", false, "tell what is done")
+	f.StringArray("root", nil, "look for skills in this `folder` too (repeatable)")
+	f.Bool("only-root", false, "look nowhere else than in the folders given with --root")
+	f.String("config", "", "read this configuration `file` instead of the usual ones")
+	f.String("db", "", "keep the catalog in this `file`")
+	storeFlags(f)
+	f.String("agent", "", "see only what the configured agent `name` may see")
+	f.Bool("json", false, "print the result as JSON")
+	f.BoolP("quiet", "q", false, "print nothing but the result and errors")
+	f.BoolP("verbose", "v", false, "tell what is done")
 	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SetFlagErrorFunc(flagError)
-	a.setHelp(root)
+	e.setHelp(root)
 	return root
 }
 
 // addCommands adds the commands in the order in which the help lists them.
-func (a *app) addCommands(root *cobra.Command) {
+func (e env) addCommands(root *cobra.Command, a *app) {
 	addGroup(root, "Start",
 		a.setupCommand(),
-		a.statusCommand(),
+		newStatusCommand(a.env),
 		a.tryCommand(),
 		onFolders(a.doctorCommand()),
 	)
 	addGroup(root, "Find skills",
-		a.searchCommand(),
-		a.contextCommand(),
-		a.whyCommand(),
-		a.listCommand(),
-		a.showCommand(),
-		a.readCommand(),
-		a.webCommand(),
-		rare(a.promptCommand()),
+		newSearchCommand(a.env),
+		newContextCommand(a.env),
+		newWhyCommand(a.env),
+		newListCommand(a.env),
+		newShowCommand(a.env),
+		newReadCommand(a.env),
+		newWebCommand(a.env),
+		rare(newPromptCommand(a.env)),
 	)
 	addGroup(root, "Get skills",
-		onFolders(a.installCommand()),
-		a.rootCommand(),
-		rare(a.updateCommand()),
-		rare(a.verifyCommand()),
-		rare(a.removeCommand()),
-		rare(a.indexCommand()),
-		onFolders(rare(a.embedCommand())),
+		onFolders(newInstallCommand(a.env)),
+		newRootCommand(a.env),
+		rare(newUpdateCommand(a.env)),
+		rare(newVerifyCommand(a.env)),
+		rare(newRemoveCommand(a.env)),
+		rare(newIndexCommand(a.env)),
+		onFolders(rare(newEmbedCommand(a.env))),
 		rare(a.pushCommand()),
-		rare(a.storeCommand()),
+		rare(newStoreCommand(a.env)),
 	)
 	addGroup(root, "Decide what is offered",
-		a.configCommand(),
-		a.disableCommand(),
-		rare(a.enableCommand()),
-		rare(a.pinCommand()),
-		rare(a.unpinCommand()),
-		onFolders(rare(a.trustCommand())),
+		newConfigCommand(a.env),
+		newDisableCommand(a.env),
+		rare(newEnableCommand(a.env)),
+		rare(newPinCommand(a.env)),
+		rare(newUnpinCommand(a.env)),
+		onFolders(rare(newTrustCommand(a.env))),
 	)
 	addGroup(root, "Use skills",
 		a.mcpCommand(),
 		rare(a.tokenCommand()),
-		onFolders(a.chatCommand()),
-		onFolders(a.runCommand()),
-		rare(a.hookCommand()),
-		rare(a.toolsCommand()),
-		rare(a.wellKnownCommand()),
+		onFolders(newChatCommand(a.env)),
+		onFolders(newRunCommand(a.env)),
+		rare(newHookCommand(a.env)),
+		rare(newToolsCommand(a.env)),
+		rare(newWellKnownCommand(a.env)),
 	)
 	addGroup(root, "Improve skills",
-		a.statsCommand(),
-		onFolders(a.testCommand()),
-		onFolders(a.proposalsCommand()),
-		onFolders(rare(a.proposeCommand())),
-		onFolders(rare(a.historyCommand())),
-		onFolders(rare(a.revertCommand())),
+		newStatsCommand(a.env),
+		onFolders(newTestCommand(a.env)),
+		onFolders(newProposalsCommand(a.env)),
+		onFolders(rare(newProposeCommand(a.env))),
+		onFolders(rare(newHistoryCommand(a.env))),
+		onFolders(rare(newRevertCommand(a.env))),
 		rare(a.benchCommand()),
 	)
-	help := rare(a.helpCommand())
+	help := rare(newHelpCommand(a.env))
 	root.SetHelpCommand(help)
 	addGroup(root, "This program",
-		rare(a.pathsCommand()),
-		rare(a.completionCommand()),
-		rare(a.versionCommand()),
+		rare(newPathsCommand(a.env)),
+		rare(newCompletionCommand(a.env)),
+		rare(newVersionCommand(a.env)),
 		help,
 	)
 }

@@ -47,9 +47,9 @@ func anyFolder() completer { return completer{nil, cobra.ShellCompDirectiveFilte
 
 // addCompletion completes the arguments and flags of a command, and of those below it. What they
 // complete themselves stays.
-func (a *app) addCompletion(root *cobra.Command) {
+func (e env) addCompletion(root *cobra.Command) {
 	root.InitDefaultHelpCmd() // cobra adds it later
-	flags, arguments := a.flagCompleters(), a.argumentCompleters()
+	flags, arguments := e.flagCompleters(), e.argumentCompleters()
 	var each func(*cobra.Command)
 	each = func(cmd *cobra.Command) {
 		complete := func(f *pflag.Flag) {
@@ -218,13 +218,13 @@ func oneOf[S ~string](names ...S) completer {
 
 // flagCompleters returns the completers of flags whose usage does not say what they take, or of
 // which a command has others.
-func (a *app) flagCompleters() map[string]completer {
-	agents := a.ofCatalog(agentNames)
+func (e env) flagCompleters() map[string]completer {
+	agents := e.ofCatalog(agentNames)
 	return map[string]completer{
 		"--agent": agents, "--reviewer": agents,
-		"--skill": a.ofCatalog(skillNames), "install --skill": anyText(), // of what is not there yet
-		"--source": a.ofCatalog(sourceLabels), "index --forget": a.ofCatalog(sourceLabels), "push --replace": a.ofCatalog(sourceLabels),
-		"--tag":      a.ofCatalog(tagNames),
+		"--skill": e.ofCatalog(skillNames), "install --skill": anyText(), // of what is not there yet
+		"--source": e.ofCatalog(sourceLabels), "index --forget": e.ofCatalog(sourceLabels), "push --replace": e.ofCatalog(sourceLabels),
+		"--tag":      e.ofCatalog(tagNames),
 		"--executor": oneOf(executors.Names()...),
 		"--scope":    oneOf(client.User, client.Project),
 		"--listing":  oneOf("name-only", "on"),
@@ -244,13 +244,13 @@ func (a *app) flagCompleters() map[string]completer {
 }
 
 // argumentCompleters returns the completers of the nouns in the usages of commands.
-func (a *app) argumentCompleters() map[string]completer {
-	skills, installed := a.ofCatalog(skillNames), a.ofCatalog(installedNames)
+func (e env) argumentCompleters() map[string]completer {
+	skills, installed := e.ofCatalog(skillNames), e.ofCatalog(installedNames)
 	return map[string]completer{
-		"NAME": skills, "SKILL": skills, "read PATH": a.ofCatalog(skillFiles),
-		"enable NAME": a.ofCatalog(disabledNames),
+		"NAME": skills, "SKILL": skills, "read PATH": e.ofCatalog(skillFiles),
+		"enable NAME": e.ofCatalog(disabledNames),
 		"update NAME": installed, "verify NAME": installed, "remove NAME": installed,
-		"LABEL": a.ofCatalog(sourceLabels), "CLIENT": oneOf(client.Names()...),
+		"LABEL": e.ofCatalog(sourceLabels), "CLIENT": oneOf(client.Names()...),
 		"FOLDER": anyFolder(), "DIR": anyFolder(), "PATH": anyFolder(), "FILE": anyFile(), "SOURCE": anyFile(),
 		"COMMAND": {commandNames, cobra.ShellCompDirectiveNoFileComp},
 	}
@@ -272,11 +272,12 @@ func commandNames(cmd *cobra.Command, args []string) (list []cobra.Completion) {
 
 // ofCatalog returns the completer of names that the catalog of the flags has as it is: it is
 // not brought up to date. One that is missing or broken has none, and says nothing.
-func (a *app) ofCatalog(names func(context.Context, *catalog, []string) []cobra.Completion) completer {
+func (e env) ofCatalog(names func(context.Context, *catalog, []string) []cobra.Completion) completer {
 	return completer{func(cmd *cobra.Command, args []string) []cobra.Completion {
 		ctx := cmd.Context()
-		a.warn, a.lastGood, a.verbose = func(error) {}, true, false
-		c, err := a.open(ctx)
+		s := e.session(cmd)
+		s.warn, s.lastGood, s.verbose = func(error) {}, true, false
+		c, err := s.open(ctx)
 		if err != nil {
 			return nil
 		}

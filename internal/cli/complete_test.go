@@ -12,10 +12,10 @@ import (
 // TestCompletionOfNouns: what the usage of a command or a flag calls a name of something, a file
 // or a folder is completed as that.
 func TestCompletionOfNouns(t *testing.T) {
-	a := newApp(env{})
-	root := a.command()
+	var e env
+	root := e.command()
 	root.InitDefaultHelpCmd()
-	flags, arguments := a.flagCompleters(), a.argumentCompleters()
+	flags, arguments := e.flagCompleters(), e.argumentCompleters()
 	names := []string{"name", "label", "tag", "format", "syntax", "form", "kind", "severity", "user", "agent", "skill", "source", "root", "executor", "client", "shell", "scope"}
 	texts := []string{"PROMPT", "TEXT", "URL", "ID", "VERSION", "ARGUMENT"}
 	var each func(cmd *cobra.Command)
@@ -45,7 +45,7 @@ func TestCompletionOfNouns(t *testing.T) {
 		}
 	}
 	each(root)
-	a.addCompletion(root)
+	e.addCompletion(root)
 	for _, f := range []string{"agent", "root", "config"} {
 		if _, ok := root.GetFlagCompletionFunc(f); !ok {
 			t.Errorf("--%s is not completed", f)

@@ -80,7 +80,7 @@ const configExample = `  roots:                 # further folders, repositories,
   limits: {name: 64, description: 1024, body: 8000, files: 512, bytes: 16777216}
   max_file: 1048576      # bytes of the largest file that is served`
 
-func (a *app) configCommand() *cobra.Command {
+func newConfigCommand(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "config",
 		Short:   "Show or describe the configuration",
@@ -89,11 +89,11 @@ func (a *app) configCommand() *cobra.Command {
 		Args:    noCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.configSchemaCommand(), a.configShowCommand())
+	cmd.AddCommand(newConfigSchemaCommand(e), newConfigShowCommand(e))
 	return cmd
 }
 
-func (a *app) configSchemaCommand() *cobra.Command {
+func newConfigSchemaCommand(e env) *cobra.Command {
 	var project bool
 	cmd := &cobra.Command{
 		Use:     "schema",
@@ -101,7 +101,7 @@ func (a *app) configSchemaCommand() *cobra.Command {
 		Long:    "Schema prints the JSON Schema (draft 2020-12) of your configuration file.",
 		Example: "  skills config schema > schema.json",
 		Args:    args(0, 0),
-		RunE:    func(*cobra.Command, []string) error { return a.printJSON(config.Schema(project)) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return e.session(cmd).printJSON(config.Schema(project)) },
 	}
 	cmd.Flags().BoolVar(&project, "project", false, "of a project's file instead")
 	return cmd
@@ -112,27 +112,28 @@ type configResult struct {
 	Settings []config.Shown `json:"settings"`
 }
 
-func (a *app) configShowCommand() *cobra.Command {
+func newConfigShowCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show",
 		Short:   "Print each setting with its origin",
 		Long:    "Show prints each setting with its origin, see \"skills config --help\".",
 		Example: "  skills config show --json",
 		Args:    args(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			o, err := a.options()
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s := e.session(cmd)
+			o, err := s.options()
 			if err != nil {
 				return err
 			}
-			s, err := config.Read(a.dir, (*config.Options)(o))
+			settings, err := config.Read(s.dir, (*config.Options)(o))
 			if err != nil {
 				return err
 			}
-			shown := config.Show(s, (*config.Options)(o))
-			if a.json {
-				return a.printJSON(configResult{shown})
+			shown := config.Show(settings, (*config.Options)(o))
+			if s.json {
+				return s.printJSON(configResult{shown})
 			}
-			return a.rows([]string{"KEY", "VALUE", "ORIGIN", "PLACE"}, mapped(shown, func(s config.Shown) []string {
+			return s.rows([]string{"KEY", "VALUE", "ORIGIN", "PLACE"}, mapped(shown, func(s config.Shown) []string {
 				return []string{s.Key, jsonText(s.Value), s.Origin, s.Place}
 			}))
 		},

@@ -55,8 +55,8 @@ room. "skills why NAME PROMPT" explains a decision.
   threshold what it is compared with
   disturb   as in "search --json"`
 
-func (a *app) contextCommand() *cobra.Command {
-	b := repertoire.Budget{Tokens: 1000, Skills: 8, Format: contextprovider.XML, Command: a.name}
+func newContextCommand(e env) *cobra.Command {
+	b := repertoire.Budget{Tokens: 1000, Skills: 8, Format: contextprovider.XML, Command: e.name}
 	var least level
 	cmd := &cobra.Command{
 		Use:     "context PROMPT… | -",
@@ -75,9 +75,9 @@ func (a *app) contextCommand() *cobra.Command {
 			}
 			return cmp.Or(atLeast("budget", b.Tokens, 1), atLeast("max", b.Skills, 1), least.check())
 		}),
-		RunE: a.onPrompt(0, hurry, func(ctx context.Context, c *catalog, args []string) error {
+		RunE: e.onPrompt(0, hurry, func(ctx context.Context, s *session, c *catalog, args []string) error {
 			b.Disturb, b.Threshold = least.disturb(), least.threshold()
-			return a.context(ctx, c, args[0], b)
+			return runContext(ctx, s.screen, c, args[0], b)
 		}),
 	}
 	least.flags(cmd)
@@ -88,41 +88,41 @@ func (a *app) contextCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) context(ctx context.Context, c *catalog, prompt string, b repertoire.Budget) error {
+func runContext(ctx context.Context, ui *screen, c *catalog, prompt string, b repertoire.Budget) error {
 	block, err := c.Block(ctx, prompt, b, c.agent)
 	if err != nil {
 		return err
 	}
 	c.used(usage.Event{Kind: usage.Offered, Prompt: prompt, Because: block.Kind}, mapped(block.Skills, idOf)...)
 	for _, p := range block.Problems {
-		a.note("%v", p)
+		ui.note("%v", p)
 	}
-	if a.json {
+	if ui.json {
 		pinned := mapped(block.Pinned, func(p repertoire.Body) string { return p.Name })
-		return a.printJSON(contextResult{block.Text, mapped(block.Skills, resultOf), pinned, block.Omitted, block.Tokens,
+		return ui.printJSON(contextResult{block.Text, mapped(block.Skills, resultOf), pinned, block.Omitted, block.Tokens,
 			c.rankingOf(block.Ranking)})
 	}
-	_, err = io.WriteString(a.stdout, block.Text)
-	if _, ok := terminal(a.stdout); ok && block.Text == "" {
-		a.noteSilence(ctx, c, block)
+	_, err = io.WriteString(ui.stdout, block.Text)
+	if _, ok := terminal(ui.stdout); ok && block.Text == "" {
+		noteSilence(ctx, ui, c, block)
 	}
-	a.noteVerbose("%s in %s, %d left out; ranking: %s",
+	ui.noteVerbose("%s in %s, %d left out; ranking: %s",
 		count(len(block.Skills), "skill"), count(block.Tokens, "token"), block.Omitted, block.Mode)
 	return err
 }
 
 // noteSilence says why a prompt gets nothing: a person at a terminal sees nothing else.
-func (a *app) noteSilence(ctx context.Context, c *catalog, block repertoire.Block) {
+func noteSilence(ctx context.Context, ui *screen, c *catalog, block repertoire.Block) {
 	skills, err := c.Count(ctx, c.agent)
 	why := block.Quiet()
 	switch {
 	case err == nil && skills == 0:
-		a.note("Nothing fits: there are no skills.")
+		ui.note("Nothing fits: there are no skills.")
 		return
 	case why == "" && block.Omitted > 0:
 		why = "no skill that fits has room in the budget"
 	case why == "":
 		why = "no skill has enough in common with this prompt"
 	}
-	a.note("Nothing fits: %s. \"skills search\" lists the nearest skills, \"skills why\" explains one.", why)
+	ui.note("Nothing fits: %s. \"skills search\" lists the nearest skills, \"skills why\" explains one.", why)
 }

@@ -74,7 +74,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"history":   proposal.Log{},
 		"revert":    nothing{},
 	}
-	for _, cmd := range newApp(env{}).command().Commands() {
+	for _, cmd := range new(env).command().Commands() {
 		result, ok := results[cmd.Name()]
 		if !ok {
 			if strings.Contains(cmd.Long, "--json") {
@@ -165,7 +165,7 @@ func fieldsOf(typ reflect.Type, hits bool) []string {
 // TestExamplesParse runs the command lines in the help up to the point where a
 // command would do its work.
 func TestExamplesParse(t *testing.T) {
-	for _, cmd := range newApp(env{}).command().Commands() {
+	for _, cmd := range new(env).command().Commands() {
 		if cmd.Example == "" {
 			t.Errorf("the help of %s has no example", cmd.Name())
 		}
@@ -194,7 +194,7 @@ func commandLine(t *testing.T, line string) []string {
 
 // parse checks the flags and the number of arguments of a command line.
 func parse(args []string, want string) error {
-	cmd, rest, err := newApp(env{}).command().Find(args)
+	cmd, rest, err := new(env).command().Find(args)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func parse(args []string, want string) error {
 // people to type exists.
 func TestQuotedCommands(t *testing.T) {
 	names := map[string]bool{}
-	for _, cmd := range newApp(env{}).command().Commands() {
+	for _, cmd := range new(env).command().Commands() {
 		names[cmd.Name()] = true
 	}
 	files, err := filepath.Glob("../../source/bundled/*/SKILL.md")
@@ -378,7 +378,7 @@ func keysOf(v map[string]any) string {
 // TestCommandTree checks what cobra does not: every command has a short and a
 // long help, and refuses what it does not know.
 func TestCommandTree(t *testing.T) {
-	root := newApp(env{}).command()
+	root := new(env).command()
 	if wide := widest(root); wide > 80 {
 		t.Errorf("the help is %d characters wide", wide)
 	}
@@ -408,7 +408,7 @@ func TestProgramHelp(t *testing.T) {
 	if n := strings.Count(text, "\n"); n > 45 {
 		t.Errorf("the help has %d lines, want 45 at most:\n%s", n, text)
 	}
-	root := newApp(env{}).command()
+	root := new(env).command()
 	names := mapped(root.Commands(), (*cobra.Command).Name)
 	for _, topic := range topics() {
 		names = append(names, topic.name)

@@ -61,14 +61,14 @@ type storedSource struct {
 	Origin   string `json:"origin,omitempty"`
 }
 
-func (a *app) storeCommand() *cobra.Command {
+func newStoreCommand(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "store",
 		Short:   "Show what a database with catalogs holds",
 		Long:    storeHelp,
 		Example: "  skills store --store postgres://db.example/skills\n  skills store --catalog default --json",
 		Args:    noCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.showStore(cmd) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return showStore(e.session(cmd), cmd) },
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:     "roles",
@@ -76,20 +76,21 @@ func (a *app) storeCommand() *cobra.Command {
 		Long:    "Roles prints the SQL that makes the roles repertoire_writer, with which \"skills\npush\" works, and repertoire_reader, with which everything else does. Run it as\nthe owner of the database, before the first push or after it, and grant the\nroles to your users.",
 		Example: "  skills store roles | psql postgres://owner@db.example/skills",
 		Args:    args(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(a.exact(), postgres.Roles())
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s := e.session(cmd)
+			_, err := io.WriteString(s.exact(), postgres.Roles())
 			return err
 		},
 	})
 	return cmd
 }
 
-func (a *app) showStore(cmd *cobra.Command) error {
-	s, err := a.settings()
+func showStore(s *session, cmd *cobra.Command) error {
+	settings, err := s.settings()
 	if err != nil {
 		return err
 	}
-	db, err := a.database(cmd, s, true)
+	db, err := openDatabase(s, cmd, settings, true)
 	if err != nil {
 		return err
 	}
@@ -98,24 +99,24 @@ func (a *app) showStore(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if a.catalog != "" {
+	if s.catalog != "" {
 		names := mapped(list, func(u postgres.Usage) string { return u.Catalog })
-		i := slices.Index(names, a.catalog)
+		i := slices.Index(names, s.catalog)
 		if i < 0 {
-			return fmt.Errorf("the database has no catalog %q%s", a.catalog, words.Suggest(a.catalog, names))
+			return fmt.Errorf("the database has no catalog %q%s", s.catalog, words.Suggest(s.catalog, names))
 		}
 		list = list[i : i+1]
 	}
 	switch {
-	case a.json:
+	case s.json:
 		address, _, _ := strings.Cut(db.Name(), "#") // the catalog follows
-		return a.printJSON(storeResult{address, mapped(list, storedUsageOf)})
-	case a.catalog != "":
-		return a.rows([]string{"SOURCE", "SKILLS", "REFUSED", "STATE", "ORIGIN"}, mapped(list[0].Sources, storedSourceRow))
+		return s.printJSON(storeResult{address, mapped(list, storedUsageOf)})
+	case s.catalog != "":
+		return s.rows([]string{"SOURCE", "SKILLS", "REFUSED", "STATE", "ORIGIN"}, mapped(list[0].Sources, storedSourceRow))
 	case len(list) == 0:
-		a.note(`the database holds no catalogs yet; "skills push" makes one`)
+		s.note(`the database holds no catalogs yet; "skills push" makes one`)
 	}
-	return a.rows([]string{"CATALOG", "GENERATION", "SOURCES", "SKILLS", "FILES", "BYTES", "BASES", "BYTES"}, mapped(list, storedUsageRow))
+	return s.rows([]string{"CATALOG", "GENERATION", "SOURCES", "SKILLS", "FILES", "BYTES", "BASES", "BYTES"}, mapped(list, storedUsageRow))
 }
 
 func storedUsageOf(u postgres.Usage) storedUsage {
@@ -141,10 +142,10 @@ func storedSourceRow(s postgres.SourceUsage) []string {
 	return []string{s.Label, fmt.Sprint(s.Skills), fmt.Sprint(s.Refused), state, cmp.Or(push.ShortOrigin(s.Origin), "-")}
 }
 
-// database opens the database of --store or of the configuration, without connecting to it.
-func (a *app) database(cmd *cobra.Command, s config.Settings, readOnly bool) (*postgres.DB, error) {
-	if s.Store == "" {
+// openDatabase opens the database of --store or of the configuration, without connecting to it.
+func openDatabase(s *session, cmd *cobra.Command, settings config.Settings, readOnly bool) (*postgres.DB, error) {
+	if settings.Store == "" {
 		return nil, &usageError{cmd.CommandPath(), errors.New("--store is missing; give the URL of the database, such as postgres://db.example/skills, or set $REPERTOIRE_STORE")}
 	}
-	return postgres.Open(s.Store, &postgres.Options{Catalog: s.Catalog, ReadOnly: readOnly, Logger: a.logger()})
+	return postgres.Open(settings.Store, &postgres.Options{Catalog: settings.Catalog, ReadOnly: readOnly, Logger: s.logger()})
 }

@@ -51,9 +51,9 @@ vector), prompt_ms, batch_ms (of batch texts), missing (texts without a vector)
 and estimate_s (to embed them); file, lines (what it should say), diff, backup
 and written.`
 
-func (a *app) embedCommand() *cobra.Command {
+func newEmbedCommand(e env) *cobra.Command {
 	var only string
-	d := &detectRun{app: a}
+	var d detectRun
 	cmd := &cobra.Command{
 		Use:     "embed",
 		Short:   "Embed what has no vector yet, or list the embedders",
@@ -61,6 +61,7 @@ func (a *app) embedCommand() *cobra.Command {
 		Example: "  skills embed\n  skills embed --model\n  skills embed --model=static --json\n  skills embed --detect\n  skills embed --detect --model=bge-m3 --yes",
 		Args:    args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			s := e.session(cmd)
 			list := cmd.Flags().Changed("model")
 			if len(args) == 1 {
 				if !list || only != allEmbedders { // "--model static" is the flag and an argument
@@ -68,14 +69,14 @@ func (a *app) embedCommand() *cobra.Command {
 				}
 				only = args[0]
 			}
-			d.model = only
+			d.session, d.model = s, only
 			if err := d.check(cmd); err != nil {
 				return &usageError{cmd.CommandPath(), err}
 			}
 			if d.on {
 				return d.run(cmd.Context())
 			}
-			return a.embedders(cmd, list, only)
+			return runEmbed(s, cmd, list, only)
 		},
 	}
 	cmd.Flags().StringVar(&only, "model", "", "only list the embedders, or the embedder with this `name`; with --detect, propose this model")
@@ -87,50 +88,50 @@ func (a *app) embedCommand() *cobra.Command {
 // allEmbedders is the value of --model without a name.
 const allEmbedders = "all"
 
-func (a *app) embedders(cmd *cobra.Command, list bool, only string) error {
+func runEmbed(s *session, cmd *cobra.Command, list bool, only string) error {
 	ctx := cmd.Context()
-	s, err := a.settings()
+	settings, err := s.settings()
 	if err != nil {
 		return err
 	}
-	choices := s.Embedders()
+	choices := settings.Embedders()
 	if only != "" && only != allEmbedders {
-		e, err := s.FindEmbedder(only)
+		e, err := settings.FindEmbedder(only)
 		if err != nil {
 			return &usageError{cmd.CommandPath(), err}
 		}
 		choices = []config.Embedder{e}
 	}
-	if !list && s.Embedder.Name == config.EmbedderNone {
+	if !list && settings.Embedder.Name == config.EmbedderNone {
 		return errors.New("nothing to embed with: the configured embedder is none")
 	}
-	c, err := a.open(ctx)
+	c, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	if list {
-		err = a.refresh(ctx, c, freshen)
-	} else if _, err = a.rescan(ctx, c); err == nil {
-		if err = a.embed(ctx, c); err == nil {
-			err = a.calibrate(ctx, c)
+		err = s.refresh(ctx, c, freshen)
+	} else if _, err = s.rescan(ctx, c); err == nil {
+		if err = embedMissing(ctx, s.screen, c); err == nil {
+			err = calibrate(ctx, s.screen, c)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return a.printEmbedders(ctx, c, choices, s.Embedder.Name)
+	return printEmbedders(ctx, s.screen, c, choices, settings.Embedder.Name)
 }
 
-// embed computes missing vectors.
-func (a *app) embed(ctx context.Context, c *catalog) error {
-	bar := a.progress("embedding", 1)
+// embedMissing computes missing vectors.
+func embedMissing(ctx context.Context, ui *screen, c *catalog) error {
+	bar := ui.progress("embedding", 1)
 	defer bar.done()
 	return c.Embed(ctx, bar.set)
 }
 
 // printEmbedders describes embedders; inUse is the name of the configured one.
-func (a *app) printEmbedders(ctx context.Context, c *catalog, choices []config.Embedder, inUse string) error {
+func printEmbedders(ctx context.Context, ui *screen, c *catalog, choices []config.Embedder, inUse string) error {
 	mode, err := c.Mode(ctx)
 	if err != nil {
 		return err
@@ -148,11 +149,11 @@ func (a *app) printEmbedders(ctx context.Context, c *catalog, choices []config.E
 		out.Embedders = append(out.Embedders, embedderEntry{Name: choice.Name, Model: e.Model(), Dimension: cmp.Or(covered.Dim, choice.Dimension()),
 			Embedded: covered.Embedded, Texts: covered.Texts, InUse: choice.Name == inUse})
 	}
-	if a.json {
-		return a.printJSON(out)
+	if ui.json {
+		return ui.printJSON(out)
 	}
-	err = a.rows([]string{"NAME", "MODEL", "DIMENSION", "EMBEDDED", ""}, mapped(out.Embedders, embedderRow))
-	a.noteVerbose("ranking: %s", mode)
+	err = ui.rows([]string{"NAME", "MODEL", "DIMENSION", "EMBEDDED", ""}, mapped(out.Embedders, embedderRow))
+	ui.noteVerbose("ranking: %s", mode)
 	return err
 }
 

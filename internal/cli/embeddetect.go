@@ -83,7 +83,7 @@ func (p portFlag) find(ctx context.Context) []detect.Server {
 
 // detectRun is one call of "embed --detect".
 type detectRun struct {
-	*app
+	*session
 	on, yes bool
 	model   string // the wanted one; "" means any
 	ports   portFlag
@@ -112,7 +112,7 @@ func (d *detectRun) check(cmd *cobra.Command) error {
 // run finds servers, lets the user choose a model, times it, and writes the configuration if
 // the user agrees.
 func (d *detectRun) run(ctx context.Context) (err error) {
-	if d.settings, err = d.app.settings(); err != nil {
+	if d.settings, err = d.session.settings(); err != nil {
 		return err
 	}
 	if f, ok := d.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) && !d.yes && !d.json {

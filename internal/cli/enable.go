@@ -88,35 +88,36 @@ func (f *ruleFlags) command(use, short, long, example string) *cobra.Command {
 	return cmd
 }
 
-// scope returns for whom the rules hold.
-func (a *app) scope(f *ruleFlags) (config.Scope, error) {
-	in := config.Scope{Agent: a.agent}
+// ruleScope returns for whom the rules hold.
+func ruleScope(s *session, f *ruleFlags) (config.Scope, error) {
+	in := config.Scope{Agent: s.agent}
 	if !f.project {
 		return in, nil
 	}
-	if a.agent != "" {
+	if s.agent != "" {
 		return in, errors.New("--agent and --project do not go together")
 	}
 	var err error
-	in.Project, err = config.CurrentProject(a.dir)
+	in.Project, err = config.CurrentProject(s.dir)
 	return in, err
 }
 
-func (a *app) disableCommand() *cobra.Command {
+func newDisableCommand(e env) *cobra.Command {
 	var f ruleFlags
 	cmd := f.command("disable [NAME…]", "Keep skills from being offered", disableHelp,
 		"  skills disable legacy-deploy\n  skills disable --tag experimental --project\n  skills --agent reviewer disable --source user:.codex")
 	cmd.Flags().BoolVar(&f.force, "force", false, "write also what no skill has")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s := e.session(cmd)
 		rules := f.rules(args)
-		in, err := a.scope(&f)
+		in, err := ruleScope(s, &f)
 		if err == nil && !f.force {
-			err = a.known(cmd.Context(), rules)
+			err = checkKnown(cmd.Context(), s, rules)
 		}
 		if err != nil {
 			return err
 		}
-		return a.edit(func(e *config.Editor, done func(changed bool, what string)) error {
+		return editConfig(s, func(e *config.Editor, done func(changed bool, what string)) error {
 			for _, r := range rules {
 				place, err := e.Disable(r, in)
 				if err != nil {
@@ -134,15 +135,16 @@ func (a *app) disableCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) enableCommand() *cobra.Command {
+func newEnableCommand(e env) *cobra.Command {
 	var f ruleFlags
 	cmd := f.command("enable [NAME…]", "Take back that skills are disabled", enableHelp, "  skills enable legacy-deploy\n  skills enable --tag experimental --project")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		in, err := a.scope(&f)
+		s := e.session(cmd)
+		in, err := ruleScope(s, &f)
 		if err != nil {
 			return err
 		}
-		return a.edit(func(e *config.Editor, done func(changed bool, what string)) error {
+		return editConfig(s, func(e *config.Editor, done func(changed bool, what string)) error {
 			for _, r := range f.rules(args) {
 				changed, err := e.Enable(r, in)
 				if err != nil {
@@ -160,49 +162,50 @@ func (a *app) enableCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) pinCommand() *cobra.Command {
+func newPinCommand(e env) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "pin NAME…", Short: "Always offer skills to an agent", Long: pinHelp, Example: "  skills --agent reviewer pin code-review",
-		Args: a.pinArgs,
+		Args: pinArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			s := e.session(cmd)
 			if !force {
-				if err := a.known(cmd.Context(), (&ruleFlags{}).rules(args)); err != nil {
+				if err := checkKnown(cmd.Context(), s, (&ruleFlags{}).rules(args)); err != nil {
 					return err
 				}
 			}
-			return a.editPins(args, (*config.Editor).Pin, "pinned %s for %s", "%s is pinned for %s already")
+			return editPins(s, args, (*config.Editor).Pin, "pinned %s for %s", "%s is pinned for %s already")
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "write also a name that no skill has")
 	return cmd
 }
 
-func (a *app) unpinCommand() *cobra.Command {
+func newUnpinCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use: "unpin NAME…", Short: "Take back that an agent is always offered skills", Long: unpinHelp, Example: "  skills --agent reviewer unpin code-review",
-		Args: a.pinArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.editPins(args, (*config.Editor).Unpin, "unpinned %s for %s", "%s is not pinned for %s")
+		Args: pinArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return editPins(e.session(cmd), args, (*config.Editor).Unpin, "unpinned %s for %s", "%s is not pinned for %s")
 		},
 	}
 }
 
 // pinArgs checks the arguments of commands about the pins of an agent.
-func (a *app) pinArgs(cmd *cobra.Command, names []string) error {
+func pinArgs(cmd *cobra.Command, names []string) error {
 	if err := args(1, -1)(cmd, names); err != nil {
 		return err
 	}
-	if a.agent == "" {
+	if cmd.Flag("agent").Value.String() == "" {
 		return &usageError{cmd.CommandPath(), errors.New("--agent is missing: it names the agent whose pins change")}
 	}
 	return nil
 }
 
-func (a *app) editPins(names []string, change func(e *config.Editor, agent, name string) (bool, error), did, was string) error {
-	return a.edit(func(e *config.Editor, done func(changed bool, what string)) error {
+func editPins(s *session, names []string, change func(e *config.Editor, agent, name string) (bool, error), did, was string) error {
+	return editConfig(s, func(e *config.Editor, done func(changed bool, what string)) error {
 		for _, name := range names {
-			changed, err := change(e, a.agent, name)
+			changed, err := change(e, s.agent, name)
 			if err != nil {
 				return err
 			}
@@ -210,15 +213,15 @@ func (a *app) editPins(names []string, change func(e *config.Editor, agent, name
 			if !changed {
 				format = was
 			}
-			done(changed, fmt.Sprintf(format, name, a.agent))
+			done(changed, fmt.Sprintf(format, name, s.agent))
 		}
 		return nil
 	})
 }
 
-// edit changes the configuration file, all or nothing, and prints what was done.
-func (a *app) edit(change func(e *config.Editor, done func(changed bool, what string)) error) error {
-	e, err := config.Edit(a.config)
+// editConfig changes the configuration file, all or nothing, and prints what was done.
+func editConfig(s *session, change func(e *config.Editor, done func(changed bool, what string)) error) error {
+	e, err := config.Edit(s.config)
 	if err != nil {
 		return err
 	}
@@ -236,33 +239,32 @@ func (a *app) edit(change func(e *config.Editor, done func(changed bool, what st
 	switch {
 	case err != nil:
 		return err
-	case a.json:
-		return a.printJSON(result)
+	case s.json:
+		return s.printJSON(result)
 	}
 	for _, what := range result.Unchanged {
-		a.note("%s", what)
+		s.note("%s", what)
 	}
 	for i, what := range result.Changed {
 		result.Changed[i] = lineOf("%s", what)
 	}
-	if len(result.Changed) > 0 && !a.quiet {
-		return a.printText(strings.Join(result.Changed, "") + "in " + result.File)
+	if len(result.Changed) > 0 && !s.quiet {
+		return s.printText(strings.Join(result.Changed, "") + "in " + result.File)
 	}
 	return nil
 }
 
-// known returns an error that suggests others for the first rule that matches no skill.
-func (a *app) known(ctx context.Context, rules []config.Rule) error {
-	agent := a.agent
-	a.agent = "" // what the agent does not see may be disabled for it too
-	defer func() { a.agent = agent }()
-	return a.ask(ctx, freshen, nil, func(ctx context.Context, c *catalog, _ []string) error {
-		all, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
+// checkKnown returns an error that suggests others for the first rule that matches no skill.
+func checkKnown(ctx context.Context, s *session, rules []config.Rule) error {
+	all := *s
+	all.agent = "" // what the agent does not see may be disabled for it too
+	return all.ask(ctx, freshen, nil, func(ctx context.Context, c *catalog, _ []string) error {
+		list, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
 		if err != nil {
 			return err
 		}
 		for _, r := range rules {
-			if err := matchesSkill(ctx, c, r, all); err != nil {
+			if err := matchesSkill(ctx, c, r, list); err != nil {
 				return fmt.Errorf("%w (--force writes it all the same)", err)
 			}
 		}

@@ -64,6 +64,39 @@ func (e env) session(cmd *cobra.Command) *session {
 	}
 }
 
+// checked is checked for what depends on flags of all commands.
+func (e env) checked(check func(s *session, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return checked(func(args []string) error { return check(e.session(cmd), args) })(cmd, args)
+	}
+}
+
+// A task is what a command does with an up-to-date catalog.
+type task func(ctx context.Context, s *session, c *catalog, args []string) error
+
+// onCatalog returns what a command does that asks the catalog.
+func (e env) onCatalog(do task) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		s := e.session(cmd)
+		return s.ask(cmd.Context(), freshen, args, func(ctx context.Context, c *catalog, args []string) error { return do(ctx, s, c, args) })
+	}
+}
+
+// onPrompt is onCatalog for a command about a prompt: the arguments from first on, which
+// become one.
+func (e env) onPrompt(first int, limit time.Duration, do task) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		s := e.session(cmd)
+		s.partial = true
+		prompt, err := s.prompt(cmd.Context(), args[first:])
+		if err != nil {
+			return err
+		}
+		args = append(args[:first:first], prompt)
+		return s.ask(cmd.Context(), limit, args, func(ctx context.Context, c *catalog, args []string) error { return do(ctx, s, c, args) })
+	}
+}
+
 // prompt returns the arguments as one text, or standard input if the only one is "-".
 func (e env) prompt(ctx context.Context, args []string) (string, error) {
 	if len(args) != 1 || args[0] != "-" {

@@ -24,13 +24,13 @@ catalog as it was last indexed. Bash needs the package bash-completion.
   powershell  skills completion powershell | Out-String | Invoke-Expression`
 
 // completionCommand replaces cobra's, which exits with status 0 for an unknown shell.
-func (a *app) completionCommand() *cobra.Command {
+func newCompletionCommand(e env) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	var bare bool
 	cmd := &cobra.Command{
 		Use:       "completion SHELL",
 		Short:     "Print a script for completion in a shell",
-		Long:      strings.ReplaceAll(completionHelp, ownName, cmp.Or(a.name, ownName)),
+		Long:      strings.ReplaceAll(completionHelp, ownName, cmp.Or(e.name, ownName)),
 		Example:   "  skills completion bash",
 		Args:      args(1, 1),
 		ValidArgs: shells,
@@ -38,16 +38,16 @@ func (a *app) completionCommand() *cobra.Command {
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(a.raw, !bare)
+				return root.GenBashCompletionV2(e.raw, !bare)
 			case "zsh":
 				if bare {
-					return root.GenZshCompletionNoDesc(a.raw)
+					return root.GenZshCompletionNoDesc(e.raw)
 				}
-				return root.GenZshCompletion(a.raw)
+				return root.GenZshCompletion(e.raw)
 			case "fish":
-				return root.GenFishCompletion(a.raw, !bare)
+				return root.GenFishCompletion(e.raw, !bare)
 			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(a.raw)
+				return root.GenPowerShellCompletionWithDesc(e.raw)
 			}
 			return &usageError{cmd.CommandPath(), fmt.Errorf("no completion for %q%s", args[0], words.Suggest(args[0], shells))}
 		},

@@ -29,7 +29,7 @@ separated by tabs.
 version (a number), time, who, why, digest, and proposal (its ID, if one made
 the version).`
 
-func (a *app) historyCommand() *cobra.Command {
+func newHistoryCommand(e env) *cobra.Command {
 	var record bool
 	cmd := &cobra.Command{
 		Use:     "history NAME",
@@ -37,8 +37,8 @@ func (a *app) historyCommand() *cobra.Command {
 		Long:    historyHelp,
 		Example: "  skills history pdf-forms\n  skills history pdf-forms --record",
 		Args:    args(1, 1),
-		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
-			box, err := a.ownersBox(c)
+		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
+			box, err := ownersBox(s, c)
 			if err != nil {
 				return err
 			}
@@ -51,23 +51,23 @@ func (a *app) historyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printHistory(&log)
+			return printHistory(s.screen, &log)
 		}),
 	}
 	cmd.Flags().BoolVar(&record, "record", false, "keep the skill as it is now")
 	return cmd
 }
 
-func (a *app) printHistory(log *proposal.Log) error {
+func printHistory(ui *screen, log *proposal.Log) error {
 	log.Versions = append([]proposal.Version{}, log.Versions...)
-	if a.json {
-		return a.printJSON(log)
+	if ui.json {
+		return ui.printJSON(log)
 	}
 	if len(log.Versions) == 0 {
-		a.note("no version of %s is kept; --record keeps the skill as it is", log.Skill)
+		ui.note("no version of %s is kept; --record keeps the skill as it is", log.Skill)
 		return nil
 	}
-	return a.rows([]string{"VERSION", "TIME", "WHO", "DIGEST", "WHY"}, mapped(log.Versions, func(v proposal.Version) []string {
+	return ui.rows([]string{"VERSION", "TIME", "WHO", "DIGEST", "WHY"}, mapped(log.Versions, func(v proposal.Version) []string {
 		return []string{strconv.Itoa(v.Number), v.Time.Format(time.RFC3339), v.Who, v.Digest[:min(len(v.Digest), len("sha256:")+12)], v.Why}
 	}))
 }
@@ -78,15 +78,15 @@ so that a revert can be reverted. All files are changed at once or none.
 
 --json prints what "skills history --json" prints.`
 
-func (a *app) revertCommand() *cobra.Command {
+func newRevertCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "revert NAME VERSION",
 		Short:   "Make a skill what it was",
 		Long:    revertHelp,
 		Example: "  skills revert pdf-forms 3",
 		Args:    args(2, 2),
-		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
-			box, err := a.ownersBox(c)
+		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
+			box, err := ownersBox(s, c)
 			if err != nil {
 				return err
 			}
@@ -94,25 +94,25 @@ func (a *app) revertCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := a.rescan(ctx, c); err != nil {
-				a.note("the skill is changed, but the catalog is as before: %v", err)
+			if _, err := s.rescan(ctx, c); err != nil {
+				s.note("the skill is changed, but the catalog is as before: %v", err)
 			}
-			return a.printHistory(&log)
+			return printHistory(s.screen, &log)
 		}),
 	}
 }
 
 // recordEdits keeps what has become of skills that have a history.
-func (a *app) recordEdits(ctx context.Context, c *catalog) {
+func recordEdits(ctx context.Context, s *session, c *catalog) {
 	var edited []string
-	box, err := a.ownersBox(c)
+	box, err := ownersBox(s, c)
 	if err == nil {
 		edited, err = box.Rescan(ctx)
 	}
 	for _, name := range edited {
-		a.noteVerbose("kept the edit of %s in its history", name)
+		s.noteVerbose("kept the edit of %s in its history", name)
 	}
 	if err != nil && ctx.Err() == nil {
-		a.note("keeping edited skills in the history: %v", err)
+		s.note("keeping edited skills in the history: %v", err)
 	}
 }

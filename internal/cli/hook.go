@@ -18,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/probe"
 	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 const hookHelp = `Hook answers a client that asks for context. It reads the client's event as JSON
@@ -60,7 +61,7 @@ Errors are written to hook.log in the state folder, and with --verbose to
 standard error, but never to the client: the exit status is 0, or 1 for a wrong
 command line.`
 
-func (a *app) hookCommand() *cobra.Command {
+func newHookCommand(e env) *cobra.Command {
 	var call hook.Call
 	var server serverFlags
 	cmd := &cobra.Command{
@@ -81,11 +82,13 @@ func (a *app) hookCommand() *cobra.Command {
 			return server.check()
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			s := e.session(cmd)
 			call.Arg = args[0]
-			if err := askServer(&call, cmd.Flags(), a.agent); err != nil {
+			if err := askServer(&call, cmd.Flags(), s.agent); err != nil {
 				return err
 			}
-			hook.Run(cmd.Context(), a.complete(call))
+			run := hookRun{session: s}
+			hook.Run(cmd.Context(), run.complete(call))
 			return nil
 		},
 	}
@@ -95,44 +98,63 @@ func (a *app) hookCommand() *cobra.Command {
 	return cmd
 }
 
+// hookRun is one call of the hook.
+type hookRun struct {
+	*session
+	log   *usage.Log // in which is noted what is used; nil means none
+	known bool       // the configuration was read for log
+}
+
 // complete adds to a call of a hook what all calls have in common.
-func (a *app) complete(call hook.Call) hook.Call {
-	call.Name, call.Stdin, call.Stdout = a.name, a.stdin, a.raw
+func (r *hookRun) complete(call hook.Call) hook.Call {
+	call.Name, call.Stdin, call.Stdout = r.name, r.stdin, r.raw
 	call.Getenv, call.StateDir = os.Getenv, config.StateDir
-	call.Open, call.Index, call.Command, call.Usage = a.openForHook, a.indexArgs, a.commandLine, a.hookUsage
+	call.Open, call.Index, call.Command, call.Usage = r.openForHook, r.indexArgs, r.commandLine, r.usage
 	call.Waiting = func(state string) int { return proposal.Count(proposal.Dir(state)) }
 	if os.Getenv(probe.Var) != "" {
 		call.Deadline, call.Index, call.Usage = probe.Deadline, nil, nil
 		call.StateDir = func() (string, error) { return "", errors.New("this is a probe") }
-		a.verbose = true
+		r.verbose = true
 	}
-	if !a.verbose {
-		a.quiet, a.stderr = true, io.Discard
+	if !r.verbose {
+		r.quiet, r.stderr = true, io.Discard
 	}
-	call.Verbose = a.stderr
+	call.Verbose = r.stderr
 	return call
 }
 
 // openForHook opens the catalog for a hook.
-func (a *app) openForHook(ctx context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
-	a.log, a.dir = o.Log, o.Dir
-	a.lastGood, a.warn = true, o.Warn
-	cfg, err := a.readConfig(false)
+func (r *hookRun) openForHook(ctx context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
+	r.session.log, r.dir = o.Log, o.Dir
+	r.lastGood, r.warn = true, o.Warn
+	cfg, err := r.readConfig(false)
 	if err != nil {
 		return nil, nil, err
 	}
 	o.Bound(&cfg)
-	c, err := a.openWith(ctx, cfg)
+	c, err := r.openWith(ctx, cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	a.hookLog, a.hookLogKnown = usageOf(c.Catalog), true
+	r.log, r.known = usageOf(c.Catalog), true
 	return c, c.agent, nil
 }
 
+// usage returns the log of usage. For most events no catalog is opened: then it reads the
+// configuration for it, once.
+func (r *hookRun) usage(dir string) *usage.Log {
+	if !r.known {
+		r.known, r.dir = true, dir
+		if s, err := r.settings(); err == nil { // else the next prompt tells
+			r.log = usageLog(s.Usage.Log, s.Usage.Prompts)
+		}
+	}
+	return r.log
+}
+
 // indexArgs returns the arguments with which this program indexes in the background.
-func (a *app) indexArgs(db, lock string) ([]string, error) {
-	flags, err := a.flags()
+func (r *hookRun) indexArgs(db, lock string) ([]string, error) {
+	flags, err := r.flags()
 	return append(flags, "--db", db, "--quiet", "index", "--lock", lock), err
 }
 

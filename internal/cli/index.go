@@ -45,7 +45,7 @@ objects with source, found, added, changed, removed, unchanged, refused,
 unreadable, complete, away and problems (rule, severity, path, line, message,
 hint) in what was read.`
 
-func (a *app) indexCommand() *cobra.Command {
+func newIndexCommand(e env) *cobra.Command {
 	var full, watch, fetch bool
 	var lock, forget string
 	cmd := &cobra.Command{
@@ -55,16 +55,17 @@ func (a *app) indexCommand() *cobra.Command {
 		Example: "  skills index --root ~/skills\n  skills index --full\n  skills index --forget root:share",
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if watch && a.json {
+			s := e.session(cmd)
+			if watch && s.json {
 				return &usageError{cmd.CommandPath(), errors.New("--watch and --json do not go together")}
 			}
 			if lock != "" {
-				return a.indexLocked(cmd.Context(), lock)
+				return indexLocked(cmd.Context(), s, lock)
 			}
-			if err := a.fetchRoots(cmd.Context(), fetch); err != nil {
+			if err := fetchRoots(cmd.Context(), s, fetch); err != nil {
 				return err
 			}
-			return a.index(cmd.Context(), full, watch, forget)
+			return runIndex(cmd.Context(), s, full, watch, forget)
 		},
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "read every skill again, whether or not it has changed")
@@ -77,7 +78,7 @@ func (a *app) indexCommand() *cobra.Command {
 }
 
 // indexLocked is index for one process at a time.
-func (a *app) indexLocked(ctx context.Context, name string) error {
+func indexLocked(ctx context.Context, s *session, name string) error {
 	lock := flock.New(name, flock.SetPermissions(0o600))
 	// The process that started this one may hold the lock for another moment.
 	wait, cancel := context.WithTimeout(ctx, time.Second)
@@ -90,14 +91,14 @@ func (a *app) indexLocked(ctx context.Context, name string) error {
 		return fmt.Errorf("locking %s: %w", name, err)
 	}
 	defer lock.Close()
-	a.lastGood = true // as the hook that started this process
-	return a.index(ctx, false, false, "")
+	s.lastGood = true // as the hook that started this process
+	return runIndex(ctx, s, false, false, "")
 }
 
-func (a *app) index(ctx context.Context, full, watch bool, forget string) error {
+func runIndex(ctx context.Context, s *session, full, watch bool, forget string) error {
 	start := time.Now()
 	setGarbage(100) // a run of seconds is no slower with half of the memory
-	c, err := a.open(ctx)
+	c, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (a *app) index(ctx context.Context, full, watch bool, forget string) error 
 		return &usageError{"skills index", errors.New("--forget is for folders of this machine; whoever pushes the shared catalog removes a source there")}
 	}
 	if forget != "" {
-		if err := a.forget(ctx, c, forget); err != nil {
+		if err := forgetRoot(ctx, s, c, forget); err != nil {
 			return err
 		}
 	}
@@ -114,43 +115,43 @@ func (a *app) index(ctx context.Context, full, watch bool, forget string) error 
 	if full {
 		scan = c.RescanAll
 	}
-	reports, err := a.completeIndex(ctx, c, scan)
+	reports, err := completeIndex(ctx, s, c, scan)
 	if err != nil {
 		return err
 	}
-	if err := a.printIndex(ctx, c, reports, start); err != nil || !watch {
+	if err := printIndex(ctx, s.screen, c, reports, start); err != nil || !watch {
 		return err
 	}
-	return a.watch(ctx)
+	return watchCatalog(ctx, s)
 }
 
 // completeIndex does everything that makes a catalog answer at once, with progress bars: it
 // scans, embeds and calibrates.
-func (a *app) completeIndex(ctx context.Context, c *catalog, scan scanner) ([]repertoire.Report, error) {
-	reports, err := a.rescanWith(ctx, scan)
+func completeIndex(ctx context.Context, s *session, c *catalog, scan scanner) ([]repertoire.Report, error) {
+	reports, err := s.rescanWith(ctx, scan)
 	if err != nil {
 		return nil, err
 	}
-	a.recordEdits(ctx, c) // also of changes that other commands have indexed
-	if err := a.embed(ctx, c); ctx.Err() != nil {
+	recordEdits(ctx, s, c) // also of changes that other commands have indexed
+	if err := embedMissing(ctx, s.screen, c); ctx.Err() != nil {
 		return nil, ctx.Err()
 	} else if err != nil { // a server does not answer, but text ranks too
-		a.note("%v; ranking does without these vectors until nearly all are there (\"skills index\" goes on)", err)
+		s.note("%v; ranking does without these vectors until nearly all are there (\"skills index\" goes on)", err)
 	}
-	return reports, a.calibrate(ctx, c)
+	return reports, calibrate(ctx, s.screen, c)
 }
 
 // calibrate calibrates a catalog, which also answers without.
-func (a *app) calibrate(ctx context.Context, c *catalog) error {
+func calibrate(ctx context.Context, ui *screen, c *catalog) error {
 	if err := c.Calibrate(ctx); err != nil && ctx.Err() == nil {
-		a.note("%v; until \"skills index\" succeeds, the threshold is that of a typical catalog", err)
+		ui.note("%v; until \"skills index\" succeeds, the threshold is that of a typical catalog", err)
 	}
 	return ctx.Err()
 }
 
-// forget removes the skills of a source that is away, given by its label or path.
-func (a *app) forget(ctx context.Context, c *catalog, root string) error {
-	reports, err := a.rescan(ctx, c)
+// forgetRoot removes the skills of a source that is away, given by its label or path.
+func forgetRoot(ctx context.Context, s *session, c *catalog, root string) error {
+	reports, err := s.rescan(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -177,7 +178,7 @@ func (a *app) forget(ctx context.Context, c *catalog, root string) error {
 	return fmt.Errorf("no root %q is away; %s", root, words.ThereAre(away))
 }
 
-func (a *app) printIndex(ctx context.Context, c *catalog, reports []repertoire.Report, start time.Time) error {
+func printIndex(ctx context.Context, ui *screen, c *catalog, reports []repertoire.Report, start time.Time) error {
 	mode, err := c.Mode(ctx)
 	if err != nil {
 		return err
@@ -186,39 +187,39 @@ func (a *app) printIndex(ctx context.Context, c *catalog, reports []repertoire.R
 	if err != nil {
 		return err
 	}
-	if a.json {
+	if ui.json {
 		took := milliseconds(time.Since(start))
-		return a.printJSON(indexResult{offered, found, mode, c.Path(), took, append([]repertoire.Report{}, reports...)})
+		return ui.printJSON(indexResult{offered, found, mode, c.Path(), took, append([]repertoire.Report{}, reports...)})
 	}
 	total := index.Total(reports)
 	n := words.Thousands
 	if now := c.Shared(); now.State != "" {
-		return a.printText(lineOf("%s offered, of %s found, as the shared catalog is now", count(offered, "skill"), n(found)) +
+		return ui.printText(lineOf("%s offered, of %s found, as the shared catalog is now", count(offered, "skill"), n(found)) +
 			lineOf("ranking: %s", mode) + lineOf("copy: %s", filepath.Dir(c.Path())))
 	}
 	text := lineOf("%s offered, of %s found in %s: %s added, %s changed, %s removed",
 		count(offered, "skill"), n(found), count(len(reports), "source"), n(total.Added), n(total.Changed), n(total.Removed))
-	if !a.quiet {
+	if !ui.quiet {
 		text += lineOf("ranking: %s", mode) + lineOf("catalog: %s", c.Path())
 	}
-	err = a.printText(text)
+	err = ui.printText(text)
 	for _, p := range total.Problems {
 		if p.Rule == "skill-at-top" {
-			a.note("%s: %s; %s", p.Path, p.Message, p.Hint)
+			ui.note("%s: %s; %s", p.Path, p.Message, p.Hint)
 		}
 	}
 	// Once: who has seen them need not see them with every index.
 	first := total.Added > 0 && total.Unchanged+total.Changed+total.Removed == 0
-	if problems := len(total.Problems); problems > 0 && (first || a.verbose) {
-		a.note("%s found in the skills; \"skills doctor\" shows what matters", count(problems, "problem"))
+	if problems := len(total.Problems); problems > 0 && (first || ui.verbose) {
+		ui.note("%s found in the skills; \"skills doctor\" shows what matters", count(problems, "problem"))
 	}
 	return err
 }
 
-// watch reopens the catalog with a schedule and waits to be interrupted.
-func (a *app) watch(ctx context.Context) error {
-	a.verbose = true // the log of rescans is what one watches
-	cfg, err := a.readConfig(true)
+// watchCatalog reopens the catalog with a schedule and waits to be interrupted.
+func watchCatalog(ctx context.Context, s *session) error {
+	s.verbose = true // the log of rescans is what one watches
+	cfg, err := s.readConfig(true)
 	if err != nil {
 		return err
 	}
@@ -228,16 +229,16 @@ func (a *app) watch(ctx context.Context) error {
 	var opened atomic.Pointer[catalog]
 	cfg.Changed = func() {
 		if c := opened.Load(); c != nil {
-			a.recordEdits(ctx, c)
+			recordEdits(ctx, s, c)
 		}
 	}
-	watched, err := a.openWith(ctx, cfg)
+	watched, err := s.openWith(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer watched.Close()
 	opened.Store(watched)
-	a.note("watching; interrupt to end (process %d)", os.Getpid())
+	s.note("watching; interrupt to end (process %d)", os.Getpid())
 	<-ctx.Done()
 	return nil
 }

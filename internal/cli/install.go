@@ -70,7 +70,7 @@ type changesResult struct {
 
 // installRun is one call of install, update or remove.
 type installRun struct {
-	*app
+	*session
 	install.Request
 	in  *install.Installer
 	yes bool
@@ -81,8 +81,8 @@ type installRun struct {
 	questions *bufio.Reader
 }
 
-func (a *app) installCommand() *cobra.Command {
-	r := &installRun{app: a, verb: "install", needsYes: func([]*install.Change) error { return nil }}
+func newInstallCommand(e env) *cobra.Command {
+	r := &installRun{verb: "install", needsYes: func([]*install.Change) error { return nil }}
 	cmd := &cobra.Command{
 		Use:     "install SOURCE",
 		Aliases: []string{"add"},
@@ -92,7 +92,7 @@ func (a *app) installCommand() *cobra.Command {
 			"  skills install https://github.com/owner/repo/tree/v2/skills/pdf",
 		Args: args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r.Source = args[0]
+			r.session, r.Source = e.session(cmd), args[0]
 			return r.run(func(in *install.Installer) (*install.Result, error) { return in.Install(cmd.Context(), r.Request, r) })
 		},
 	}
@@ -105,9 +105,9 @@ func (a *app) installCommand() *cobra.Command {
 	return cmd
 }
 
-// installer opens the folder of installed skills.
-func (a *app) installer() (*install.Installer, error) {
-	s, err := a.settings()
+// openInstaller opens the folder of installed skills.
+func openInstaller(s *session) (*install.Installer, error) {
+	settings, err := s.settings()
 	if err != nil {
 		return nil, err
 	}
@@ -115,19 +115,19 @@ func (a *app) installer() (*install.Installer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return install.Open(cmp.Or(s.InstallDir, filepath.Join(data, "skills")), &install.Options{
-		Keys: s.Trust.Keys,
+	return install.Open(cmp.Or(settings.InstallDir, filepath.Join(data, "skills")), &install.Options{
+		Keys: settings.Trust.Keys,
 		Inspect: func(ctx context.Context, _ *skill.Skill, folder string) []skill.Problem {
 			return doctor.Folder(ctx, folder)
 		},
-		Limits: &unpack.Limits{Files: s.Limits.Files, Bytes: s.Limits.Bytes},
+		Limits: &unpack.Limits{Files: settings.Limits.Files, Bytes: settings.Limits.Bytes},
 		Aside:  filepath.Join(data, "edited"),
 	})
 }
 
 // run opens the folder, changes it, and prints what was done.
 func (r *installRun) run(change func(*install.Installer) (*install.Result, error)) error {
-	in, err := r.installer()
+	in, err := openInstaller(r.session)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ type listFlags struct {
 	shadowed, disabled, unavailable, untrusted, installed bool
 }
 
-func (a *app) listCommand() *cobra.Command {
+func newListCommand(e env) *cobra.Command {
 	var l listFlags
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -51,7 +51,7 @@ func (a *app) listCommand() *cobra.Command {
 		Long:    listHelp,
 		Example: "  skills list --tag testing\n  skills list --disabled --untrusted\n  skills --agent reviewer list --json",
 		Args:    args(0, 0),
-		RunE:    a.onCatalog(func(ctx context.Context, c *catalog, _ []string) error { return a.list(ctx, c, &l) }),
+		RunE:    e.onCatalog(func(ctx context.Context, s *session, c *catalog, _ []string) error { return runList(ctx, s, c, &l) }),
 	}
 	f := cmd.Flags()
 	f.StringVar(&l.tag, "tag", "", "only skills with this `tag`")
@@ -64,20 +64,20 @@ func (a *app) listCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) list(ctx context.Context, c *catalog, l *listFlags) error {
+func runList(ctx context.Context, s *session, c *catalog, l *listFlags) error {
 	entries, err := l.entries(ctx, c)
 	if err != nil {
 		return err
 	}
-	a.noteUnfetched(c)
-	if err := a.notePart(ctx, c); err != nil {
+	noteUnfetched(s.screen, c)
+	if err := s.notePart(ctx, c); err != nil {
 		return err
 	}
-	if len(entries) == 0 && (l.states() != nil || l.installed) && !a.json {
-		a.note("no skill is like that; \"skills list\" shows all")
+	if len(entries) == 0 && (l.states() != nil || l.installed) && !s.json {
+		s.note("no skill is like that; \"skills list\" shows all")
 		return nil
 	}
-	return a.printList(c, entries)
+	return printList(s.screen, c, entries)
 }
 
 // states returns the states of the skills that the flags choose; nil means all.
@@ -125,37 +125,37 @@ func (c *catalog) labels(kind string) (list []string) {
 }
 
 // noteNoSkills says that there are no skills to list or to search.
-func (a *app) noteNoSkills(c *catalog) {
+func noteNoSkills(ui *screen, c *catalog) {
 	if c.agent != nil {
-		a.note("the agent %s sees no skills", c.agent.Name) // and no source that it has no skill of
+		ui.note("the agent %s sees no skills", c.agent.Name) // and no source that it has no skill of
 		return
 	}
 	if now := c.Shared(); now.State != "" {
-		a.note("the shared catalog holds no skills yet; \"skills push\" brings some to it")
+		ui.note("the shared catalog holds no skills yet; \"skills push\" brings some to it")
 		return
 	}
-	a.note("no skills; looked at: %s", strings.Join(c.Labels(), ", "))
+	ui.note("no skills; looked at: %s", strings.Join(c.Labels(), ", "))
 }
 
-func (a *app) printList(c *catalog, entries []repertoire.Entry) error {
-	if a.json {
-		return a.printJSON(listResult{c.stale, c.part, mapped(entries, listEntryOf)})
+func printList(ui *screen, c *catalog, entries []repertoire.Entry) error {
+	if ui.json {
+		return ui.printJSON(listResult{c.stale, c.part, mapped(entries, listEntryOf)})
 	}
 	if len(entries) == 0 {
-		a.noteNoSkills(c)
+		noteNoSkills(ui, c)
 		return nil
 	}
-	if width, ok := terminal(a.stdout); ok {
-		return a.printMarked(entries, width)
+	if width, ok := terminal(ui.stdout); ok {
+		return printMarked(ui, entries, width)
 	}
-	return a.rows(nil, mapped(entries, func(e repertoire.Entry) []string {
+	return ui.rows(nil, mapped(entries, func(e repertoire.Entry) []string {
 		state, reason := e.Status()
 		return []string{e.ID, e.Source, strings.Join(e.Tags, ","), e.Description, state, reason}
 	}))
 }
 
 // printMarked prints skills on a terminal, each with a mark and the reason below it.
-func (a *app) printMarked(entries []repertoire.Entry, width int) error {
+func printMarked(ui *screen, entries []repertoire.Entry, width int) error {
 	utf8 := speaksUTF8(os.Getenv)
 	below := make([][]string, len(entries))
 	rows := make([][]string, len(entries))
@@ -166,7 +166,7 @@ func (a *app) printMarked(entries []repertoire.Entry, width int) error {
 			below[i] = []string{cut("  "+oneLine(reason), width)}
 		}
 	}
-	return a.rows([]string{"NAME", markOf("STATE", utf8), "SOURCE", "TAGS", "DESCRIPTION"}, rows, below...)
+	return ui.rows([]string{"NAME", markOf("STATE", utf8), "SOURCE", "TAGS", "DESCRIPTION"}, rows, below...)
 }
 
 // markOf returns the mark of a state, or its word where marks cannot be shown.

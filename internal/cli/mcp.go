@@ -266,7 +266,7 @@ func (s *served) openBox(a *app) error {
 	if s.Shared().State != "" {
 		return nil // the history of a shared catalog is where it is pushed from
 	}
-	box, err := a.box(s.catalog, s.Catalog)
+	box, err := openBox(a.session, s.catalog, s.Catalog)
 	switch {
 	case err == nil:
 		s.box.Store(box)

@@ -47,18 +47,18 @@ func (e env) named(text string) string {
 // Command returns the tree of commands of the program of a name, with all its help, for
 // what is made from it: man pages and scripts for completion.
 func Command(name string) *cobra.Command {
-	a := newApp(env{name: name})
-	root := a.command()
+	e := env{name: name}
+	root := e.command()
 	var complete func(cmd *cobra.Command)
 	complete = func(cmd *cobra.Command) {
-		a.completeHelp(cmd)
+		e.completeHelp(cmd)
 		for _, c := range cmd.Commands() {
 			complete(c)
 		}
 	}
 	complete(root)
 	for _, t := range topics() {
-		root.Long += fmt.Sprintf("\n\n%s\n\n%s", strings.ToUpper(t.about), a.filled(t.text))
+		root.Long += fmt.Sprintf("\n\n%s\n\n%s", strings.ToUpper(t.about), e.filled(t.text))
 	}
 	return root
 }

@@ -26,23 +26,24 @@ type pathsResult struct {
 	Paths []status.Path `json:"paths"`
 }
 
-func (a *app) pathsCommand() *cobra.Command {
+func newPathsCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "paths",
 		Short:   "Print the files and folders that this program uses",
 		Long:    pathsHelp,
 		Example: "  skills paths\n  skills paths --json",
 		Args:    args(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			o, err := a.options()
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s := e.session(cmd)
+			o, err := s.options()
 			if err != nil {
 				return err
 			}
-			paths, err := status.Paths(a.dir, (*config.Options)(o))
-			if a.json {
-				return errors.Join(a.printJSON(pathsResult{paths}), err)
+			paths, err := status.Paths(s.dir, (*config.Options)(o))
+			if s.json {
+				return errors.Join(s.printJSON(pathsResult{paths}), err)
 			}
-			return errors.Join(a.rows([]string{"USE", "STATE", "PATH", "VARIABLE", "SOURCE"}, mapped(paths, pathRow)), err)
+			return errors.Join(s.rows([]string{"USE", "STATE", "PATH", "VARIABLE", "SOURCE"}, mapped(paths, pathRow)), err)
 		},
 	}
 }

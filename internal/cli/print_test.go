@@ -16,16 +16,16 @@ import (
 // exact are the functions that may write to standard output or error past the printer,
 // and why nothing in what they write can be taken for a command of a terminal.
 var exact = map[string]string{
-	"Main":              "hands them to execute",
-	"terminal":          "looks, and writes nothing",
-	"exact":             "in a pipe; on a terminal the printer is used",
-	"rows":              "styles cells that were made visible before",
-	"progress":          "draws a bar, with constant words",
-	"newChat":           "hands the terminal to the editor of lines, which shows what is typed without hidden characters",
-	"aside":             "makes a line dim that was made visible before",
-	"complete":          "a hook's answer, which is JSON for a client",
-	"serve":             "messages of a protocol",
-	"completionCommand": "a script for a shell",
+	"Main":                 "hands them to execute",
+	"terminal":             "looks, and writes nothing",
+	"exact":                "in a pipe; on a terminal the printer is used",
+	"rows":                 "styles cells that were made visible before",
+	"progress":             "draws a bar, with constant words",
+	"newChat":              "hands the terminal to the editor of lines, which shows what is typed without hidden characters",
+	"aside":                "makes a line dim that was made visible before",
+	"complete":             "a hook's answer, which is JSON for a client",
+	"serve":                "messages of a protocol",
+	"newCompletionCommand": "a script for a shell",
 }
 
 // TestExactOutput: all other functions print through a printer.

@@ -60,16 +60,16 @@ type promptSkill struct {
 	Tokens int    `json:"tokens"`
 }
 
-func (a *app) promptCommand() *cobra.Command {
-	o := agent.SystemOptions{Tokens: agent.DefaultSystemTokens, Budget: repertoire.Budget{Command: a.name}}
+func newPromptCommand(e env) *cobra.Command {
+	o := agent.SystemOptions{Tokens: agent.DefaultSystemTokens, Budget: repertoire.Budget{Command: e.name}}
 	cmd := &cobra.Command{
 		Use:     "prompt [PROMPT… | -]",
 		Short:   "Print the system prompt of an agent",
 		Long:    promptHelp,
 		Example: "  skills --agent writer prompt \"Announce the release\"\n  skills --agent writer prompt --json - < prompt.txt",
 		Args:    args(0, -1),
-		PreRunE: checked(func([]string) error {
-			if a.agent == "" {
+		PreRunE: e.checked(func(s *session, _ []string) error {
+			if s.agent == "" {
 				return errors.New("--agent is missing: it names the agent of the configuration whose prompt to print")
 			}
 			if err := atLeast("budget", o.Tokens, 1); err != nil {
@@ -82,8 +82,8 @@ func (a *app) promptCommand() *cobra.Command {
 			}
 			return nil
 		}),
-		RunE: a.onPrompt(0, freshen, func(ctx context.Context, c *catalog, args []string) error {
-			return a.systemPrompt(ctx, c, args[0], &o)
+		RunE: e.onPrompt(0, freshen, func(ctx context.Context, s *session, c *catalog, args []string) error {
+			return runPrompt(ctx, s.screen, c, args[0], &o)
 		}),
 	}
 	cmd.Flags().IntVar(&o.Tokens, "budget", o.Tokens, "print at most about this `number` of tokens")
@@ -91,27 +91,27 @@ func (a *app) promptCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) systemPrompt(ctx context.Context, c *catalog, prompt string, o *agent.SystemOptions) error {
-	s, err := agent.SystemPrompt(ctx, c, c.agent, prompt, o)
+func runPrompt(ctx context.Context, ui *screen, c *catalog, prompt string, o *agent.SystemOptions) error {
+	system, err := agent.SystemPrompt(ctx, c, c.agent, prompt, o)
 	if err != nil {
 		return err
 	}
-	c.used(usage.Event{Kind: usage.Offered, Prompt: prompt, Because: s.Kind}, mapped(s.Listed, idOf)...)
-	if len(s.Loaded) > 0 {
-		c.used(usage.Event{Kind: usage.Loaded}, mapped(s.Loaded, func(b repertoire.Body) string { return b.ID })...)
+	c.used(usage.Event{Kind: usage.Offered, Prompt: prompt, Because: system.Kind}, mapped(system.Listed, idOf)...)
+	if len(system.Loaded) > 0 {
+		c.used(usage.Event{Kind: usage.Loaded}, mapped(system.Loaded, func(b repertoire.Body) string { return b.ID })...)
 	}
-	for _, p := range s.Problems {
-		a.note("%v", p)
+	for _, p := range system.Problems {
+		ui.note("%v", p)
 	}
-	if a.json {
-		loaded := mapped(s.Loaded, func(b repertoire.Body) promptSkill {
+	if ui.json {
+		loaded := mapped(system.Loaded, func(b repertoire.Body) promptSkill {
 			return promptSkill{b.ID, b.Name, b.Source, b.Folder, b.Tokens}
 		})
-		return a.printJSON(promptResult{s.Text, loaded, mapped(s.Listed, resultOf), s.Omitted, append([]skill.Problem{}, s.Problems...),
-			s.Tokens, c.rankingOf(s.Ranking)})
+		return ui.printJSON(promptResult{system.Text, loaded, mapped(system.Listed, resultOf), system.Omitted, append([]skill.Problem{}, system.Problems...),
+			system.Tokens, c.rankingOf(system.Ranking)})
 	}
-	_, err = io.WriteString(a.stdout, s.Text)
-	a.noteVerbose("%s loaded and %s listed in %s, %d left out; ranking: %s",
-		count(len(s.Loaded), "skill"), count(len(s.Listed), "skill"), count(s.Tokens, "token"), s.Omitted, s.Mode)
+	_, err = io.WriteString(ui.stdout, system.Text)
+	ui.noteVerbose("%s loaded and %s listed in %s, %d left out; ranking: %s",
+		count(len(system.Loaded), "skill"), count(len(system.Listed), "skill"), count(system.Tokens, "token"), system.Omitted, system.Mode)
 	return err
 }

@@ -76,7 +76,7 @@ type decision struct {
 	to, reason      string
 }
 
-func (a *app) proposalsCommand() *cobra.Command {
+func newProposalsCommand(e env) *cobra.Command {
 	var d decision
 	actions := []string{listAction, showAction, checkAction, approveAction, rejectAction}
 	cmd := &cobra.Command{
@@ -100,15 +100,15 @@ func (a *app) proposalsCommand() *cobra.Command {
 			}
 			return nil
 		}),
-		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
-			box, err := a.ownersBox(c)
+		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
+			box, err := ownersBox(s, c)
 			if err != nil {
 				return err
 			}
 			if len(args) < 2 {
-				return a.listProposals(ctx, c, box, d.all)
+				return listProposals(ctx, s.screen, c, box, d.all)
 			}
-			return a.decide(ctx, c, box, args[0], args[1], &d)
+			return decide(ctx, s, c, box, args[0], args[1], &d)
 		}),
 	}
 	f := cmd.Flags()
@@ -120,97 +120,97 @@ func (a *app) proposalsCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) listProposals(ctx context.Context, c *catalog, box *proposal.Box, all bool) error {
+func listProposals(ctx context.Context, ui *screen, c *catalog, box *proposal.Box, all bool) error {
 	list, err := box.List(ctx, c.agent, all)
 	if err != nil {
-		a.note("%v", err) // of single proposals: the others are listed
+		ui.note("%v", err) // of single proposals: the others are listed
 	}
-	if a.json {
+	if ui.json {
 		open := slices.DeleteFunc(slices.Clone(list), func(p proposal.Proposal) bool { return p.State != proposal.StateOpen })
-		return a.printJSON(proposalsResult{len(open), append([]proposal.Proposal{}, list...)})
+		return ui.printJSON(proposalsResult{len(open), append([]proposal.Proposal{}, list...)})
 	}
 	if len(list) == 0 {
-		a.note("no proposals")
+		ui.note("no proposals")
 		return nil
 	}
-	return a.rows([]string{"ID", "STATE", "KIND", "SKILL", "AGENT", "TIME"}, mapped(list, func(p proposal.Proposal) []string {
+	return ui.rows([]string{"ID", "STATE", "KIND", "SKILL", "AGENT", "TIME"}, mapped(list, func(p proposal.Proposal) []string {
 		return []string{p.ID, string(p.State), string(p.Kind), p.Skill, p.Agent, p.Made.Format(time.RFC3339)}
 	}))
 }
 
 // decide does what is to be done with one proposal.
-func (a *app) decide(ctx context.Context, c *catalog, box *proposal.Box, action, id string, d *decision) error {
+func decide(ctx context.Context, s *session, c *catalog, box *proposal.Box, action, id string, d *decision) error {
 	switch action {
 	case approveAction:
-		return a.approve(ctx, c, box, id, d)
+		return approve(ctx, s, c, box, id, d)
 	case rejectAction:
 		p, err := box.Reject(ctx, c.who(), id, d.reason)
-		if err == nil && a.json {
-			return a.printJSON(p)
+		if err == nil && s.json {
+			return s.printJSON(p)
 		}
 		if err == nil {
-			err = a.printText(lineOf("Rejected %s.", p.ID))
+			err = s.printText(lineOf("Rejected %s.", p.ID))
 		}
 		return err
 	}
-	s, err := box.Show(ctx, c.agent, id)
+	shown, err := box.Show(ctx, c.agent, id)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		err = a.printJSON(s)
+	if s.json {
+		err = s.printJSON(shown)
 	} else {
-		err = a.printProposal(&s, action == showAction)
+		err = printProposal(s.screen, &shown, action == showAction)
 	}
-	if failed := s.Conflict != "" || s.Check != nil && !s.Check.OK; err == nil && failed && action == checkAction {
+	if failed := shown.Conflict != "" || shown.Check != nil && !shown.Check.OK; err == nil && failed && action == checkAction {
 		err = errReported
 	}
 	return err
 }
 
-func (a *app) approve(ctx context.Context, c *catalog, box *proposal.Box, id string, d *decision) error {
+func approve(ctx context.Context, s *session, c *catalog, box *proposal.Box, id string, d *decision) error {
 	o := proposal.Approval{To: d.to, Reason: d.reason, Force: d.force}
 	if !d.yes {
-		in, ok := a.stdin.(*os.File)
-		if a.json || !ok || !term.IsTerminal(int(in.Fd())) {
+		in, ok := s.stdin.(*os.File)
+		if s.json || !ok || !term.IsTerminal(int(in.Fd())) {
 			return errNeedsYes
 		}
-		o.Confirm = func(s proposal.Shown) bool {
-			if err := a.printProposal(&s, true); err != nil {
+		o.Confirm = func(shown proposal.Shown) bool {
+			if err := printProposal(s.screen, &shown, true); err != nil {
 				return false
 			}
-			fmt.Fprint(a.stderr, "skills: make this change? [y/N] ")
+			fmt.Fprint(s.stderr, "skills: make this change? [y/N] ")
 			answer, _ := bufio.NewReader(in).ReadString('\n')
 			return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
 		}
 	}
-	s, err := box.Approve(ctx, c.who(), id, o)
+	done, err := box.Approve(ctx, c.who(), id, o)
 	if err != nil {
 		return err
 	}
-	if _, err := a.rescan(ctx, c); err != nil {
-		a.note("the change is made, but the catalog is as before: %v", err)
+	if _, err := s.rescan(ctx, c); err != nil {
+		s.note("the change is made, but the catalog is as before: %v", err)
 	}
-	if _, err := c.Lookup(ctx, s.Skill, c.agent); isHeld(err) && d.to == "" {
-		a.note("%v", err) // such as a project's skill, whose new version nobody has trusted yet
+	if _, err := c.Lookup(ctx, done.Skill, c.agent); isHeld(err) && d.to == "" {
+		s.note("%v", err) // such as a project's skill, whose new version nobody has trusted yet
 	}
-	if a.json {
-		return a.printJSON(s)
+	if s.json {
+		return s.printJSON(done)
 	}
-	for _, n := range s.Notes {
-		a.note("%s", n)
+	for _, n := range done.Notes {
+		s.note("%s", n)
 	}
 	switch {
 	case d.to != "":
-		return a.printText(a.named(lineOf("Made %s; \"skills list --shadowed\" shows which skill of this name is offered.", filepath.Join(d.to, s.Skill))))
-	case s.Kind == proposal.KindNew:
-		return a.printText(a.named(lineOf("Made the new skill %s; \"skills show %s\" prints it.", s.Skill, s.Skill)))
+		return s.printText(s.named(lineOf("Made %s; \"skills list --shadowed\" shows which skill of this name is offered.", filepath.Join(d.to, done.Skill))))
+	case done.Kind == proposal.KindNew:
+		return s.printText(s.named(lineOf("Made the new skill %s; \"skills show %s\" prints it.", done.Skill, done.Skill)))
 	}
-	return a.printText(a.named(lineOf("Changed %s; \"skills history %s\" shows its versions.", s.Skill, s.Skill)))
+	return s.printText(s.named(lineOf("Changed %s; \"skills history %s\" shows its versions.", done.Skill, done.Skill)))
 }
 
 // printProposal prints a proposal; texts: all of it, not only what it would do.
-func (a *app) printProposal(s *proposal.Shown, texts bool) error {
+func printProposal(ui *screen, s *proposal.Shown, texts bool) error {
 	var b strings.Builder
 	if texts {
 		what := map[proposal.Kind]string{proposal.KindUpdate: "Change of the skill", proposal.KindNew: "New skill"}[s.Kind]
@@ -239,7 +239,7 @@ func (a *app) printProposal(s *proposal.Shown, texts bool) error {
 	if s.Check != nil {
 		printCheck(&b, s.Check)
 	}
-	return a.printText(b.String())
+	return ui.printText(b.String())
 }
 
 // quotedLines marks each line of a text that an agent wrote, so that none of them looks like a

@@ -38,7 +38,7 @@ base_text (digests of the skill and of its SKILL.md when it was proposed), made
 (when), agent, state (open; or, if the same was decided on before, rejected),
 and then reason, by (who decided) and decided (when).`
 
-func (a *app) proposeCommand() *cobra.Command {
+func newProposeCommand(e env) *cobra.Command {
 	var diff, folder, why, evidence string
 	cmd := &cobra.Command{
 		Use:     "propose NAME",
@@ -55,29 +55,29 @@ func (a *app) proposeCommand() *cobra.Command {
 			}
 			return nil
 		}),
-		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
-			proof, err := a.readText(ctx, evidence)
+		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
+			proof, err := readText(ctx, s.screen, evidence)
 			if err != nil {
 				return err
 			}
-			box, err := a.ownersBox(c)
+			box, err := ownersBox(s, c)
 			if err != nil {
 				return err
 			}
 			var p proposal.Proposal
 			if diff != "" {
-				text, err := a.readText(ctx, diff)
+				text, err := readText(ctx, s.screen, diff)
 				if err != nil {
 					return err
 				}
 				p, err = box.ProposeUpdate(ctx, c.who(), proposal.Change{Skill: args[0], Diff: text, Justification: why, Evidence: proof})
-				return a.printProposed(p, err)
+				return printProposed(s.screen, p, err)
 			}
 			files, err := proposal.ReadFolder(ctx, folder)
 			if err == nil {
 				p, err = box.ProposeNew(ctx, c.who(), proposal.Addition{Name: args[0], Files: files, Justification: why, Evidence: proof})
 			}
-			return a.printProposed(p, err)
+			return printProposed(s.screen, p, err)
 		}),
 	}
 	f := cmd.Flags()
@@ -89,27 +89,27 @@ func (a *app) proposeCommand() *cobra.Command {
 }
 
 // readText reads a text file; "-" is standard input, and "" no file.
-func (a *app) readText(ctx context.Context, name string) (string, error) {
+func readText(ctx context.Context, ui *screen, name string) (string, error) {
 	switch name {
 	case "":
 		return "", nil
 	case "-":
-		return a.prompt(ctx, []string{"-"})
+		return ui.prompt(ctx, []string{"-"})
 	}
 	data, err := os.ReadFile(name)
 	return string(data), err
 }
 
-func (a *app) printProposed(p proposal.Proposal, err error) error {
+func printProposed(ui *screen, p proposal.Proposal, err error) error {
 	switch {
 	case err != nil:
 		return err
-	case a.json:
-		return a.printJSON(p)
+	case ui.json:
+		return ui.printJSON(p)
 	case p.State == proposal.StateRejected:
-		return a.printText(lineOf("The same was rejected as %s: %s", p.ID, p.Reason))
+		return ui.printText(lineOf("The same was rejected as %s: %s", p.ID, p.Reason))
 	}
-	return a.printText(a.named(lineOf("Kept as %s, which waits for a decision; \"skills proposals show %s\" shows what it would do.", p.ID, p.ID)))
+	return ui.printText(ui.named(lineOf("Kept as %s, which waits for a decision; \"skills proposals show %s\" shows what it would do.", p.ID, p.ID)))
 }
 
 // An ownersCatalog is a catalog for the commands of its owner, who also decides about skills
@@ -125,17 +125,17 @@ func (c ownersCatalog) Lookup(ctx context.Context, id string, a *repertoire.Agen
 }
 
 // ownersBox opens the proposals for a command.
-func (a *app) ownersBox(c *catalog) (*proposal.Box, error) {
-	return a.box(c, ownersCatalog{c.Catalog})
+func ownersBox(s *session, c *catalog) (*proposal.Box, error) {
+	return openBox(s, c, ownersCatalog{c.Catalog})
 }
 
-// box opens the proposals of the user, for the skills of a catalog, which looks them up.
-func (a *app) box(c *catalog, skills proposal.Catalog) (*proposal.Box, error) {
+// openBox opens the proposals of the user, for the skills of a catalog, which looks them up.
+func openBox(s *session, c *catalog, skills proposal.Catalog) (*proposal.Box, error) {
 	state, err := config.StateDir()
 	if err != nil {
 		return nil, err
 	}
-	settings, err := a.settings()
+	settings, err := s.settings()
 	if err != nil {
 		return nil, err
 	}

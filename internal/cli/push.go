@@ -97,7 +97,7 @@ func (a *app) pushCommand() *cobra.Command {
 		Example: "  skills push --store postgres://db.example/skills --root ./skills --dry-run\n  skills push --catalog web --only-root --root ./skills --prune",
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.fetchRoots(cmd.Context(), fetch); err != nil {
+			if err := fetchRoots(cmd.Context(), a.session, fetch); err != nil {
 				return err
 			}
 			return a.push(cmd, label, &push.Options{Full: full, Prune: prune, DryRun: dryRun, Replace: replace})
@@ -128,7 +128,7 @@ func (a *app) push(cmd *cobra.Command, label string, o *push.Options) error {
 	if err != nil {
 		return err
 	}
-	db, err := a.database(cmd, s, false)
+	db, err := openDatabase(a.session, cmd, s, false)
 	if err != nil {
 		return err
 	}

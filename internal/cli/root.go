@@ -43,7 +43,7 @@ type rootsResult struct {
 	Roots []config.ShownRoot `json:"roots"`
 }
 
-func (a *app) rootCommand() *cobra.Command {
+func newRootCommand(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "root",
 		Short:   "Add, remove, list or fetch folders with skills",
@@ -52,11 +52,11 @@ func (a *app) rootCommand() *cobra.Command {
 		Args:    noCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.rootAddCommand(), a.rootRemoveCommand(), a.rootListCommand(), a.rootUpdateCommand())
+	cmd.AddCommand(newRootAddCommand(e), newRootRemoveCommand(e), newRootListCommand(e), newRootUpdateCommand(e))
 	return cmd
 }
 
-func (a *app) rootAddCommand() *cobra.Command {
+func newRootAddCommand(e env) *cobra.Command {
 	var given config.Root
 	var git, force bool
 	cmd := &cobra.Command{
@@ -67,6 +67,7 @@ func (a *app) rootAddCommand() *cobra.Command {
 			"  skills root add https://git.example/team/skills.git --ref v2 --path skills",
 		Args: args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			s := e.session(cmd)
 			r, err := config.NewRoot(args[0], git || given.Ref != "" || given.Sub != "")
 			if err != nil {
 				return &usageError{cmd.CommandPath(), fmt.Errorf("%s: %w", args[0], err)}
@@ -75,7 +76,7 @@ func (a *app) rootAddCommand() *cobra.Command {
 			if err := checkRoot(r, args[0], git || force); err != nil {
 				return &usageError{cmd.CommandPath(), err}
 			}
-			return a.edit(func(e *config.Editor, done func(changed bool, what string)) error {
+			return editConfig(s, func(e *config.Editor, done func(changed bool, what string)) error {
 				label, changed, err := e.AddRoot(r)
 				what := "added " + label
 				if !changed {
@@ -136,15 +137,15 @@ func isArchive(address string) bool {
 	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(strings.ToLower(address), end) })
 }
 
-func (a *app) rootRemoveCommand() *cobra.Command {
+func newRootRemoveCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "remove LABEL|PATH|URL",
 		Short:   "Remove a root from the configuration",
 		Long:    "Remove removes a root from your configuration; its files stay.",
 		Example: "  skills root remove git:team/skills",
 		Args:    args(1, 1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.edit(func(e *config.Editor, done func(changed bool, what string)) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return editConfig(e.session(cmd), func(e *config.Editor, done func(changed bool, what string)) error {
 				r, err := e.RemoveRoot(args[0])
 				what := "removed " + r.Label
 				if r.Elsewhere() {
@@ -157,29 +158,30 @@ func (a *app) rootRemoveCommand() *cobra.Command {
 	}
 }
 
-func (a *app) rootListCommand() *cobra.Command {
+func newRootListCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List the roots",
 		Long:    "List prints the roots of the configuration, see \"skills root --help\". A terminal\nhas no room for all of it: there it prints where each root comes from, and\nwhether it is there.",
 		Example: "  skills root list --json",
 		Args:    args(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			s, err := a.settings()
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s := e.session(cmd)
+			settings, err := s.settings()
 			if err != nil {
 				return err
 			}
-			roots, err := config.ShowRoots(s)
+			roots, err := config.ShowRoots(settings)
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return a.printJSON(rootsResult{roots})
+			if s.json {
+				return s.printJSON(rootsResult{roots})
 			}
-			if _, ok := terminal(a.stdout); ok {
-				return a.rows([]string{"LABEL", "FROM", "STATE"}, mapped(roots, briefRoot))
+			if _, ok := terminal(e.stdout); ok {
+				return s.rows([]string{"LABEL", "FROM", "STATE"}, mapped(roots, briefRoot))
 			}
-			return a.rows(nil, mapped(roots, func(r config.ShownRoot) []string {
+			return s.rows(nil, mapped(roots, func(r config.ShownRoot) []string {
 				path := r.Path
 				if r.Missing {
 					path += " (missing)"

@@ -42,7 +42,7 @@ type updatedRoot struct {
 	Refused     []string  `json:"refused,omitempty"`
 }
 
-func (a *app) rootUpdateCommand() *cobra.Command {
+func newRootUpdateCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "update [LABEL…]",
 		Short:   "Fetch roots that are elsewhere",
@@ -50,13 +50,13 @@ func (a *app) rootUpdateCommand() *cobra.Command {
 		Example: "  skills root update\n  skills root update git:team/skills",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, labels []string) error {
-			return a.updateRoots(cmd.Context(), labels)
+			return updateRoots(cmd.Context(), e.session(cmd), labels)
 		},
 	}
 }
 
-func (a *app) updateRoots(ctx context.Context, labels []string) error {
-	roots, err := a.remotes(labels)
+func updateRoots(ctx context.Context, s *session, labels []string) error {
+	roots, err := remotes(s, labels)
 	if err != nil {
 		return err
 	}
@@ -68,17 +68,17 @@ func (a *app) updateRoots(ctx context.Context, labels []string) error {
 			return ctx.Err()
 		}
 		one := updatedRoot{Label: r.Label, Path: r.Path, Changed: changed}
-		if s, stateErr := remote.ReadState(r.Path); stateErr == nil {
-			one.From, one.Ref, one.Commit, one.FetchedAt = s.From, s.Ref, s.Commit, s.FetchedAt
-			one.FailedSince, one.Refused = s.FailedSince, s.Refused
+		if state, stateErr := remote.ReadState(r.Path); stateErr == nil {
+			one.From, one.Ref, one.Commit, one.FetchedAt = state.From, state.Ref, state.Commit, state.FetchedAt
+			one.FailedSince, one.Refused = state.FailedSince, state.Refused
 		}
 		if err != nil {
 			failed, one.Error = true, err.Error()
-			a.note("%v", err)
+			s.note("%v", err)
 		}
 		result.Roots = append(result.Roots, one)
 	}
-	if err := a.printRoots(result); err != nil {
+	if err := printRoots(s.screen, result); err != nil {
 		return err
 	}
 	if failed {
@@ -90,12 +90,12 @@ func (a *app) updateRoots(ctx context.Context, labels []string) error {
 // maxRefused is how many refused skills of a root are told.
 const maxRefused = 3
 
-func (a *app) printRoots(result rootUpdateResult) error {
-	if a.json {
-		return a.printJSON(result)
+func printRoots(ui *screen, result rootUpdateResult) error {
+	if ui.json {
+		return ui.printJSON(result)
 	}
 	if len(result.Roots) == 0 {
-		a.note("no root of your configuration is elsewhere")
+		ui.note("no root of your configuration is elsewhere")
 	}
 	var rows [][]string
 	for _, r := range result.Roots {
@@ -110,24 +110,24 @@ func (a *app) printRoots(result rootUpdateResult) error {
 		if n := len(r.Refused); n > 0 {
 			refused = count(n, "skill") + " refused"
 			for _, why := range r.Refused[:min(n, maxRefused)] {
-				a.note("%s: refused: %s", r.Label, why)
+				ui.note("%s: refused: %s", r.Label, why)
 			}
 			if n > maxRefused {
-				a.note("%s: %d more are refused; \"skills doctor\" says why", r.Label, n-maxRefused)
+				ui.note("%s: %d more are refused; \"skills doctor\" says why", r.Label, n-maxRefused)
 			}
 		}
 		rows = append(rows, []string{r.Label, state, r.Commit[:min(12, len(r.Commit))], r.From, refused})
 	}
-	return a.rows([]string{"ROOT", "STATE", "COMMIT", "FROM", "REFUSED"}, rows)
+	return ui.rows([]string{"ROOT", "STATE", "COMMIT", "FROM", "REFUSED"}, rows)
 }
 
 // remotes returns the roots that are elsewhere, or those with some labels.
-func (a *app) remotes(labels []string) ([]remote.Root, error) {
-	s, err := a.settings()
+func remotes(s *session, labels []string) ([]remote.Root, error) {
+	settings, err := s.settings()
 	if err != nil {
 		return nil, err
 	}
-	all := s.Remotes()
+	all := settings.Remotes()
 	if len(labels) == 0 {
 		return all, nil
 	}
@@ -148,22 +148,22 @@ func (a *app) remotes(labels []string) ([]remote.Root, error) {
 
 // fetchRoots fetches the roots that are due, or all of them. A root that cannot be fetched
 // stays as it is.
-func (a *app) fetchRoots(ctx context.Context, all bool) error {
-	roots, err := a.remotes(nil)
+func fetchRoots(ctx context.Context, s *session, all bool) error {
+	roots, err := remotes(s, nil)
 	if err != nil {
 		return err
 	}
 	if err := remote.FetchDue(ctx, roots, all); err != nil && ctx.Err() == nil {
-		a.note("%v", err)
+		s.note("%v", err)
 	}
 	return ctx.Err()
 }
 
 // noteUnfetched says of which roots the skills may be old.
-func (a *app) noteUnfetched(c *catalog) {
+func noteUnfetched(ui *screen, c *catalog) {
 	for _, src := range c.Config().Sources {
 		if r, ok := src.(*remote.Source); ok && r.Failure() != "" {
-			a.note("%s: %s", r.Info().Label, r.Failure())
+			ui.note("%s: %s", r.Info().Label, r.Failure())
 		}
 	}
 }

@@ -110,8 +110,8 @@ func (e *executorChoice) set(cfg *agent.Config) {
 	}
 }
 
-func (a *app) runCommand() *cobra.Command {
-	var e executorChoice
+func newRunCommand(e env) *cobra.Command {
+	var x executorChoice
 	var allow []string
 	cmd := &cobra.Command{
 		Use:     "run SKILL -- COMMAND [ARGUMENT…]",
@@ -119,18 +119,18 @@ func (a *app) runCommand() *cobra.Command {
 		Long:    strings.ReplaceAll(runHelp, "{executors}", executorHelp),
 		Example: "  skills run pdf-forms -- scripts/fields.py form.pdf\n  skills run notes --workspace . --write -- 'scripts/count.sh --all'\n  skills run notes --executor virtual -- 'cat *.md | wc -l'",
 		Args:    args(2, -1),
-		PreRunE: checked(func([]string) error { return e.check() }),
-		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
-			return a.run(ctx, c, &e, allow, args)
+		PreRunE: checked(func([]string) error { return x.check() }),
+		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
+			return runScript(ctx, s.screen, c, &x, allow, args)
 		}),
 	}
-	e.flags(cmd)
-	e.workspaceFlags(cmd)
+	x.flags(cmd)
+	x.workspaceFlags(cmd)
 	cmd.Flags().StringArrayVar(&allow, "allow", nil, "allow what this `rule` names too, as in allowed-tools (repeatable)")
 	return cmd
 }
 
-func (a *app) run(ctx context.Context, c *catalog, e *executorChoice, allow, args []string) error {
+func runScript(ctx context.Context, ui *screen, c *catalog, e *executorChoice, allow, args []string) error {
 	cfg := agent.Config{Catalog: c, Agent: c.agent}
 	e.set(&cfg)
 	g, err := agent.New(cfg)
@@ -144,8 +144,8 @@ func (a *app) run(ctx context.Context, c *catalog, e *executorChoice, allow, arg
 		}
 		r.Args = args[2:]
 	}
-	if f, ok := a.stdin.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
-		r.Stdin = a.stdin
+	if f, ok := ui.stdin.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		r.Stdin = ui.stdin
 	}
 	res, err := g.NewConversation().Run(ctx, args[0], r)
 	if e, ok := errors.AsType[*sandbox.Error](err); ok && e.Reason == sandbox.Refused {
@@ -158,11 +158,11 @@ func (a *app) run(ctx context.Context, c *catalog, e *executorChoice, allow, arg
 		return err
 	}
 	c.used(usage.Event{Kind: usage.Ran, File: r.Command, Exit: res.ExitCode, Took: res.Duration.Seconds()}, args[0])
-	if a.json {
-		if err := a.printJSON(ranResult(&res)); err != nil {
+	if ui.json {
+		if err := ui.printJSON(ranResult(&res)); err != nil {
 			return err
 		}
-	} else if err := a.printResult(&res); err != nil {
+	} else if err := printResult(ui, &res); err != nil {
 		return err
 	}
 	if res.ExitCode != 0 {
@@ -190,14 +190,14 @@ func ranResult(r *sandbox.Result) runResult {
 
 // printResult prints what a command printed, byte for byte in a pipe, and says why it was
 // stopped.
-func (a *app) printResult(r *sandbox.Result) error {
-	_, err := a.exact().Write(r.Stdout)
-	fmt.Fprintf(a.stderr, "%s", r.Stderr)
+func printResult(ui *screen, r *sandbox.Result) error {
+	_, err := ui.exact().Write(r.Stdout)
+	fmt.Fprintf(ui.stderr, "%s", r.Stderr)
 	if r.Stopped != "" {
-		a.note("the command was stopped: %s", r.Stopped)
+		ui.note("the command was stopped: %s", r.Stopped)
 	}
 	for _, gap := range r.Unprotected {
-		a.noteVerbose("not confined: %s", gap)
+		ui.noteVerbose("not confined: %s", gap)
 	}
 	return err
 }

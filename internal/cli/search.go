@@ -77,7 +77,7 @@ ranked by BM25 alone. It is not judged, so that probabilities are 0.
             characters (Unicode code points) from 0
 Scores are comparable within one answer only.`
 
-func (a *app) searchCommand() *cobra.Command {
+func newSearchCommand(e env) *cobra.Command {
 	q := repertoire.Query{Limit: 10}
 	var least level
 	var all bool
@@ -101,10 +101,10 @@ func (a *app) searchCommand() *cobra.Command {
 			}
 			return nil
 		}),
-		RunE: a.onPrompt(0, freshen, func(ctx context.Context, c *catalog, args []string) error {
+		RunE: e.onPrompt(0, freshen, func(ctx context.Context, s *session, c *catalog, args []string) error {
 			q.Text, q.Agent, q.Disturb, q.Threshold = args[0], c.agent, least.disturb(), least.threshold()
 			q.Fitting = !all && !q.Syntax
-			return a.search(ctx, c, q)
+			return runSearch(ctx, s.screen, c, q)
 		}),
 	}
 	least.flags(cmd)
@@ -114,11 +114,11 @@ func (a *app) searchCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) search(ctx context.Context, c *catalog, q repertoire.Query) error {
+func runSearch(ctx context.Context, ui *screen, c *catalog, q repertoire.Query) error {
 	start := time.Now()
 	answer, err := c.Search(ctx, q)
 	if syntax, ok := errors.AsType[*repertoire.SyntaxError](err); ok {
-		a.point(q.Text, syntax.Offset)
+		pointAt(ui, q.Text, syntax.Offset)
 		return &usageError{"skills search", err}
 	}
 	if err != nil {
@@ -127,18 +127,18 @@ func (a *app) search(ctx context.Context, c *catalog, q repertoire.Query) error 
 	took := time.Since(start)
 	c.used(usage.Event{Kind: usage.Searched, Prompt: q.Text}, mapped(answer.Hits, idOf)...)
 	if answer.RerankError != nil {
-		a.noteVerbose("not reranked: %v", answer.RerankError)
+		ui.noteVerbose("not reranked: %v", answer.RerankError)
 	}
-	snippets, err := a.snippets(ctx, c, q, answer)
+	snippets, err := findSnippets(ctx, ui, c, q, answer)
 	if err != nil {
 		return err
 	}
-	if a.json {
+	if ui.json {
 		results := mapped(answer.Hits, resultOf)
 		for i, s := range snippets {
 			results[i].Snippet = snippetOf(s)
 		}
-		return a.printJSON(searchResult{Query: q.Text, ranking: c.rankingOf(answer.Ranking), TookMS: milliseconds(took),
+		return ui.printJSON(searchResult{Query: q.Text, ranking: c.rankingOf(answer.Ranking), TookMS: milliseconds(took),
 			NothingFits: len(results) == 0 && !q.Syntax, Unfit: answer.Unfit, Results: results})
 	}
 	if len(answer.Hits) == 0 && answer.Unfit == 0 {
@@ -147,19 +147,19 @@ func (a *app) search(ctx context.Context, c *catalog, q repertoire.Query) error 
 			return err
 		}
 		if len(entries) == 0 {
-			a.noteNoSkills(c)
+			noteNoSkills(ui, c)
 			return nil
 		}
 	}
-	return a.printHits(q, answer, snippets, took)
+	return printHits(ui, q, answer, snippets, took)
 }
 
-// snippets returns the snippets of all hits, on a terminal each short enough for two
+// findSnippets returns the snippets of all hits, on a terminal each short enough for two
 // lines of a table. A table that is piped has none.
-func (a *app) snippets(ctx context.Context, c *catalog, q repertoire.Query, answer repertoire.Answer) ([]repertoire.Snippet, error) {
+func findSnippets(ctx context.Context, ui *screen, c *catalog, q repertoire.Query, answer repertoire.Answer) ([]repertoire.Snippet, error) {
 	length := 0 // the default
-	if !a.json {
-		width, ok := terminal(a.stdout)
+	if !ui.json {
+		width, ok := terminal(ui.stdout)
 		if !ok {
 			return nil, nil
 		}
@@ -168,19 +168,19 @@ func (a *app) snippets(ctx context.Context, c *catalog, q repertoire.Query, answ
 	return c.Snippets(ctx, q, mapped(answer.Hits, func(h repertoire.Hit) repertoire.Entry { return h.Entry }), length)
 }
 
-func (a *app) printHits(q repertoire.Query, answer repertoire.Answer, snippets []repertoire.Snippet, took time.Duration) error {
+func printHits(ui *screen, q repertoire.Query, answer repertoire.Answer, snippets []repertoire.Snippet, took time.Duration) error {
 	switch none := len(answer.Hits) == 0; {
 	case none && q.Syntax:
-		a.note("no skill matches this query")
+		ui.note("no skill matches this query")
 		return nil
 	case none && answer.Unfit > 0:
-		a.note("nothing fits this text; --all lists the nearest skills; ranking: %s", answer.Mode)
+		ui.note("nothing fits this text; --all lists the nearest skills; ranking: %s", answer.Mode)
 		return nil
 	case none:
-		a.note("nothing fits: no skill has anything in common with this text; ranking: %s", answer.Mode)
+		ui.note("nothing fits: no skill has anything in common with this text; ranking: %s", answer.Mode)
 		return nil
 	}
-	width, marks := terminal(a.stdout)
+	width, marks := terminal(ui.stdout)
 	rows := [][]string{{"NAME", "SCORE", "WANTED", "SOURCE", "DESCRIPTION"}}
 	var below [][]string
 	for i, h := range answer.Hits {
@@ -200,7 +200,7 @@ func (a *app) printHits(q repertoire.Query, answer repertoire.Answer, snippets [
 	if marks && q.Syntax { // a table has no use for a column of zeros, scripts have
 		rows = mapped(rows, func(row []string) []string { return slices.Delete(row, 2, 3) })
 	}
-	if err := a.rows(rows[0], rows[1:], below...); err != nil {
+	if err := ui.rows(rows[0], rows[1:], below...); err != nil {
 		return err
 	}
 	wanted := ""
@@ -212,7 +212,7 @@ func (a *app) printHits(q repertoire.Query, answer repertoire.Answer, snippets [
 		if answer.Unfit > 0 && len(answer.Hits) < q.Limit {
 			more = "; --all lists skills that hardly fit"
 		}
-		a.note("%sranking: %s, %s%s", wanted, answer.Mode, words.Duration(took), more)
+		ui.note("%sranking: %s, %s%s", wanted, answer.Mode, words.Duration(took), more)
 	}
 	return nil
 }
@@ -241,9 +241,9 @@ func wrapped(s repertoire.Snippet, width int) []string {
 	return lines
 }
 
-// point shows on a terminal where the error in a query is.
-func (a *app) point(query string, offset int) {
-	width, ok := terminal(a.stderr)
+// pointAt shows on a terminal where the error in a query is.
+func pointAt(ui *screen, query string, offset int) {
+	width, ok := terminal(ui.stderr)
 	if !ok {
 		return
 	}
@@ -255,7 +255,7 @@ func (a *app) point(query string, offset int) {
 		}
 		before = "…" + string(runes)
 	}
-	fmt.Fprintf(a.stderr, "%s\n%s^\n", cut(before+after, width), strings.Repeat(" ", lipgloss.Width(before)))
+	fmt.Fprintf(ui.stderr, "%s\n%s^\n", cut(before+after, width), strings.Repeat(" ", lipgloss.Width(before)))
 }
 
 // plainLine is words.Line without merging blanks, so that columns stay in place.

@@ -270,7 +270,7 @@ func (s *setupRun) listingPlan(ctx context.Context, name string) (*setup.Plan, e
 }
 
 // setupEnv describes this machine. Clients should run program; "" means this program.
-func (a *app) setupEnv(program string) (*setup.Env, error) {
+func (s *session) setupEnv(program string) (*setup.Env, error) {
 	state, err := config.StateDir()
 	if err != nil {
 		return nil, err
@@ -285,6 +285,6 @@ func (a *app) setupEnv(program string) (*setup.Env, error) {
 	if e.Program, err = setup.FindProgram(program); err != nil {
 		return nil, err
 	}
-	e.Flags, err = a.flags()
+	e.Flags, err = s.flags()
 	return e, err
 }

@@ -56,7 +56,7 @@ func (s *setupRun) prepareCatalog(ctx context.Context, r *setupResult) (probe.Sa
 	defer c.Close()
 	if !s.noIndex {
 		setGarbage(100)
-		reports, err := s.completeIndex(ctx, c, c.Rescan)
+		reports, err := completeIndex(ctx, s.session, c, c.Rescan)
 		if err != nil {
 			return probe.Sample{}, fmt.Errorf("indexing the catalog: %w", err)
 		}

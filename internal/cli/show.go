@@ -43,7 +43,7 @@ unread if folders of skills have not been read yet. With --manifest
 it has id, folder, files (path, kind, size, sha256), digest (over all files) and
 partial (files lacks some: there are too many, or a folder cannot be read).`
 
-func (a *app) showCommand() *cobra.Command {
+func newShowCommand(e env) *cobra.Command {
 	var manifest, held bool
 	cmd := &cobra.Command{
 		Use:     "show NAME",
@@ -51,14 +51,14 @@ func (a *app) showCommand() *cobra.Command {
 		Long:    showHelp,
 		Example: "  skills show writing-skills\n  skills show user:.claude/pdf --json\n  skills show pdf-forms --manifest",
 		Args:    args(1, 1),
-		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
+		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
 			if held {
 				c.agent = asOwner(c.agent)
 			}
 			if manifest {
-				return a.listFiles(ctx, c, args[0], "", true)
+				return listFiles(ctx, s.screen, c, args[0], "", true)
 			}
-			return a.show(ctx, c, args[0])
+			return runShow(ctx, s, c, args[0])
 		}),
 	}
 	cmd.Flags().BoolVar(&held, "held", false, "print it even if it is held back from everybody")
@@ -82,31 +82,31 @@ func isHeld(err error) bool {
 	return ok
 }
 
-func (a *app) show(ctx context.Context, c *catalog, id string) error {
+func runShow(ctx context.Context, s *session, c *catalog, id string) error {
 	body, err := c.Body(ctx, id, c.agent)
 	if err != nil {
 		return err
 	}
 	c.used(usage.Event{Kind: usage.Loaded}, body.ID)
-	if err := a.notePart(ctx, c); err != nil {
+	if err := s.notePart(ctx, c); err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(shownBody{body, c.part})
+	if s.json {
+		return s.printJSON(shownBody{body, c.part})
 	}
-	a.noteHidden(body.HiddenChars, body.Location)
+	noteHidden(s.screen, body.HiddenChars, body.Location)
 	if body.Unavailable != "" {
-		a.note("it is not offered: it %s", body.Unavailable)
+		s.note("it is not offered: it %s", body.Unavailable)
 	}
-	a.noteRequired(body)
+	noteRequired(s.screen, body)
 	if len(body.Resources) > 0 {
-		a.note("%s in %s; \"skills read %s\" lists them", count(len(body.Resources), "more file"), body.Folder, body.ID)
+		s.note("%s in %s; \"skills read %s\" lists them", count(len(body.Resources), "more file"), body.Folder, body.ID)
 	}
 	text := body.Text
 	for _, r := range body.Required {
 		text = strings.TrimRight(text, "\n") + "\n\n" + lineOf("----- skill %s, which is required, in %s -----", r.ID, r.Folder) + "\n" + r.Text
 	}
-	return a.printText(text)
+	return s.printText(text)
 }
 
 // shownBody is what "show --json" prints.
@@ -116,21 +116,21 @@ type shownBody struct {
 }
 
 // noteRequired says which skills a skill asks for, unless their instructions are printed.
-func (a *app) noteRequired(b repertoire.Body) {
+func noteRequired(ui *screen, b repertoire.Body) {
 	for _, r := range b.Requires {
 		switch {
 		case !r.Available:
-			a.note("it asks for the skill %s, which is not in the catalog", r.Name)
+			ui.note("it asks for the skill %s, which is not in the catalog", r.Name)
 		case !slices.ContainsFunc(b.Required, func(q repertoire.Body) bool { return q.ID == r.Name }):
-			a.note("it asks for the skill %s too; \"skills show %[1]s\" prints it", r.Name)
+			ui.note("it asks for the skill %s too; \"skills show %[1]s\" prints it", r.Name)
 		}
 	}
 }
 
 // noteHidden tells how many characters were removed from a text.
-func (a *app) noteHidden(n int, from string) {
+func noteHidden(ui *screen, n int, from string) {
 	if n > 0 {
-		a.note("removed %s from %s", count(n, "invisible character"), from)
+		ui.note("removed %s from %s", count(n, "invisible character"), from)
 	}
 }
 
@@ -152,7 +152,7 @@ are relative to) and files (path, kind, size). "skills show NAME --manifest"
 prints the files with sha256 and their digest. partial says that files lacks
 some: there are too many, or a folder cannot be read.`
 
-func (a *app) readCommand() *cobra.Command {
+func newReadCommand(e env) *cobra.Command {
 	var output string
 	var kind skill.Kind
 	cmd := &cobra.Command{
@@ -172,11 +172,11 @@ func (a *app) readCommand() *cobra.Command {
 			}
 			return nil
 		}),
-		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
+		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
 			if len(args) == 1 {
-				return a.listFiles(ctx, c, args[0], kind, false)
+				return listFiles(ctx, s.screen, c, args[0], kind, false)
 			}
-			return a.read(ctx, c, args[0], args[1], output)
+			return runRead(ctx, s.screen, c, args[0], args[1], output)
 		}),
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the file's bytes to this new `file`")
@@ -185,14 +185,14 @@ func (a *app) readCommand() *cobra.Command {
 }
 
 // listFiles prints the files of a skill, grouped by kind. A kind of "" means all of them.
-func (a *app) listFiles(ctx context.Context, c *catalog, id string, kind skill.Kind, digests bool) error {
+func listFiles(ctx context.Context, ui *screen, c *catalog, id string, kind skill.Kind, digests bool) error {
 	list, err := c.Listing(ctx, id, c.agent, digests)
 	if err != nil {
 		return err
 	}
 	list.Files = slices.DeleteFunc(list.Files, func(r contextprovider.Resource) bool { return kind != "" && r.Kind != kind })
-	if a.json {
-		return a.printJSON(list)
+	if ui.json {
+		return ui.printJSON(list)
 	}
 	slices.SortStableFunc(list.Files, func(x, y contextprovider.Resource) int {
 		return cmp.Compare(slices.Index(skill.Kinds[:], x.Kind), slices.Index(skill.Kinds[:], y.Kind))
@@ -201,12 +201,12 @@ func (a *app) listFiles(ctx context.Context, c *catalog, id string, kind skill.K
 	if !digests {
 		header = header[:3]
 	}
-	return a.rows(header, mapped(list.Files, func(r contextprovider.Resource) []string {
+	return ui.rows(header, mapped(list.Files, func(r contextprovider.Resource) []string {
 		return []string{string(r.Kind), r.Path, strconv.FormatInt(r.Size, 10), r.SHA256}[:len(header)]
 	}))
 }
 
-func (a *app) read(ctx context.Context, c *catalog, id, name, output string) error {
+func runRead(ctx context.Context, ui *screen, c *catalog, id, name, output string) error {
 	f, err := c.File(ctx, id, name, c.agent)
 	if err != nil {
 		return err
@@ -215,13 +215,13 @@ func (a *app) read(ctx context.Context, c *catalog, id, name, output string) err
 	switch {
 	case output != "":
 		return writeNew(output, f.Data)
-	case a.json:
-		return a.printJSON(f)
+	case ui.json:
+		return ui.printJSON(f)
 	case f.Binary:
 		return fmt.Errorf("%s of skill %s is a binary file (%s, sha256 %s); --output FILE writes it", f.Path, f.ID, count(int(f.Size), "byte"), f.SHA256)
 	}
-	a.noteHidden(f.HiddenChars, f.Path)
-	return a.printText(f.Text)
+	noteHidden(ui, f.HiddenChars, f.Path)
+	return ui.printText(f.Text)
 }
 
 // writeNew writes a file that does not exist yet.

@@ -40,7 +40,7 @@ offered, searched, loaded, read, ran, failed_runs, run_seconds, tokens, followed
 (offers after which the session loaded it)), never (skills that were never
 offered), gaps (prompt, times) and misses (id, times, searched, prompt).`
 
-func (a *app) statsCommand() *cobra.Command {
+func newStatsCommand(e env) *cobra.Command {
 	days := 30
 	var forget bool
 	cmd := &cobra.Command{
@@ -53,10 +53,11 @@ func (a *app) statsCommand() *cobra.Command {
 			return atLeast("days", days, 1)
 		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			s := e.session(cmd)
 			if forget {
-				return a.forgetUsage()
+				return forgetUsage(s.screen)
 			}
-			return a.onCatalog(func(ctx context.Context, c *catalog, _ []string) error { return a.stats(ctx, c, days) })(cmd, args)
+			return s.ask(cmd.Context(), freshen, args, func(ctx context.Context, c *catalog, _ []string) error { return runStats(ctx, s, c, days) })
 		},
 	}
 	cmd.Flags().IntVar(&days, "days", days, "count the last `number` of days")
@@ -64,7 +65,7 @@ func (a *app) statsCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) forgetUsage() error {
+func forgetUsage(ui *screen) error {
 	state, err := config.StateDir()
 	if err != nil {
 		return err
@@ -72,11 +73,11 @@ func (a *app) forgetUsage() error {
 	if err := usage.New(state, usage.Options{}).Forget(); err != nil {
 		return err
 	}
-	a.note("the log of usage is removed")
+	ui.note("the log of usage is removed")
 	return nil
 }
 
-func (a *app) stats(ctx context.Context, c *catalog, days int) error {
+func runStats(ctx context.Context, s *session, c *catalog, days int) error {
 	state, err := config.StateDir()
 	if err != nil {
 		return err
@@ -85,44 +86,44 @@ func (a *app) stats(ctx context.Context, c *catalog, days int) error {
 	if err != nil {
 		return err
 	}
-	s, err := usage.New(state, usage.Options{}).Stats(ctx, time.Now().AddDate(0, 0, -days), a.agent, entries)
+	counts, err := usage.New(state, usage.Options{}).Stats(ctx, time.Now().AddDate(0, 0, -days), s.agent, entries)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(s)
+	if s.json {
+		return s.printJSON(counts)
 	}
 	if !c.Config().Usage {
-		a.note("nothing is noted now: the configuration does not say \"usage: true\"")
+		s.note("nothing is noted now: the configuration does not say \"usage: true\"")
 	}
-	if s.Events == 0 {
-		a.note("no event in the last %s", count(days, "day"))
+	if counts.Events == 0 {
+		s.note("no event in the last %s", count(days, "day"))
 		return nil
 	}
-	if s.Damaged > 0 {
-		a.note("%s cannot be read", count(s.Damaged, "line"))
+	if counts.Damaged > 0 {
+		s.note("%s cannot be read", count(counts.Damaged, "line"))
 	}
-	return a.printStats(s, len(entries))
+	return printStats(s.screen, counts, len(entries))
 }
 
 // printStats prints the counts, the longest lists cut.
-func (a *app) printStats(s *usage.Stats, skills int) error {
-	fmt.Fprintf(a.stdout, "%s since %s. Of %s, %s wanted work done; %s of these got no skill.\n\n", count(s.Events, "event"), s.From.Local().Format(time.DateOnly),
+func printStats(ui *screen, s *usage.Stats, skills int) error {
+	fmt.Fprintf(ui.stdout, "%s since %s. Of %s, %s wanted work done; %s of these got no skill.\n\n", count(s.Events, "event"), s.From.Local().Format(time.DateOnly),
 		count(s.Prompts, "prompt"), words.Thousands(s.Needed), words.Thousands(s.Silent))
 	number := strconv.Itoa
-	err := a.rows([]string{"CLIENT", "PROMPTS", "OFFERS", "LOADS", ""}, mapped(s.Clients, func(c usage.Client) []string {
+	err := ui.rows([]string{"CLIENT", "PROMPTS", "OFFERS", "LOADS", ""}, mapped(s.Clients, func(c usage.Client) []string {
 		return []string{c.Name, number(c.Prompts), number(c.Offers), number(c.Loads), unseenLoads(c)}
 	}))
 	errs := []error{err}
 	if len(s.Skills) > 0 {
-		fmt.Fprintln(a.stdout)
-		errs = append(errs, a.rows([]string{"SKILL", "OFFERED", "LOADED AFTER", "LOADED", "SEARCHED", "FILES READ", "RUNS", "TOKENS"}, mapped(s.Skills[:min(len(s.Skills), 20)], func(n usage.Count) []string {
+		fmt.Fprintln(ui.stdout)
+		errs = append(errs, ui.rows([]string{"SKILL", "OFFERED", "LOADED AFTER", "LOADED", "SEARCHED", "FILES READ", "RUNS", "TOKENS"}, mapped(s.Skills[:min(len(s.Skills), 20)], func(n usage.Count) []string {
 			if n.Gone {
 				n.ID += " (gone)"
 			}
 			return []string{n.ID, number(n.Offered), number(n.Followed), number(n.Loaded), number(n.Searched), number(n.Read), runsOf(n), number(n.Tokens)}
 		})))
-		a.more(len(s.Skills)-20, "skill")
+		noteMore(ui, len(s.Skills)-20, "skill")
 	}
 	unloaded, names := 0, []string{}
 	for _, n := range s.Skills {
@@ -131,12 +132,12 @@ func (a *app) printStats(s *usage.Stats, skills int) error {
 			names = append(names, n.ID)
 		}
 	}
-	a.names("Offered but never loaded: "+words.Thousands(unloaded), names)
-	a.names(fmt.Sprintf("Never offered: %s of %s", words.Thousands(len(s.Never)), count(skills, "skill")), s.Never)
-	a.names("Loaded without an offer", mapped(s.Misses, func(m usage.Miss) string {
+	printNames(ui, "Offered but never loaded: "+words.Thousands(unloaded), names)
+	printNames(ui, fmt.Sprintf("Never offered: %s of %s", words.Thousands(len(s.Never)), count(skills, "skill")), s.Never)
+	printNames(ui, "Loaded without an offer", mapped(s.Misses, func(m usage.Miss) string {
 		return fmt.Sprintf("%s (%d×, %d after a search)", m.ID, m.Times, m.Searched)
 	}))
-	a.names("Prompts that got nothing", mapped(s.Gaps, func(g usage.Gap) string { return fmt.Sprintf("%q (%d×)", g.Prompt, g.Times) }))
+	printNames(ui, "Prompts that got nothing", mapped(s.Gaps, func(g usage.Gap) string { return fmt.Sprintf("%q (%d×)", g.Prompt, g.Times) }))
 	return errors.Join(errs...)
 }
 
@@ -148,20 +149,20 @@ func runsOf(n usage.Count) string {
 	return fmt.Sprintf("%d (%d failed)", n.Ran, n.FailedRuns)
 }
 
-// names prints the first names of a list under a title, if there are any.
-func (a *app) names(title string, names []string) {
+// printNames prints the first names of a list under a title, if there are any.
+func printNames(ui *screen, title string, names []string) {
 	const most = 10
 	if len(names) == 0 {
 		return
 	}
-	fmt.Fprintf(a.stdout, "\n%s\n  %s\n", title, strings.Join(names[:min(len(names), most)], "\n  "))
-	a.more(len(names)-most, "")
+	fmt.Fprintf(ui.stdout, "\n%s\n  %s\n", title, strings.Join(names[:min(len(names), most)], "\n  "))
+	noteMore(ui, len(names)-most, "")
 }
 
-// more tells how many are left out.
-func (a *app) more(n int, noun string) {
+// noteMore tells how many are left out.
+func noteMore(ui *screen, n int, noun string) {
 	if n > 0 {
-		fmt.Fprintf(a.stdout, "  and %s more; --json has all\n", strings.TrimSpace(strconv.Itoa(n)+" "+noun))
+		fmt.Fprintf(ui.stdout, "  and %s more; --json has all\n", strings.TrimSpace(strconv.Itoa(n)+" "+noun))
 	}
 }
 

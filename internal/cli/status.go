@@ -50,50 +50,52 @@ than a moment ("skills doctor") is not checked.
             out
   next      the most useful command now, and why`
 
-func (a *app) statusCommand() *cobra.Command {
+func newStatusCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status",
 		Short:   "Show how things stand, and what to do next",
 		Long:    statusHelp,
 		Example: "  skills status --json",
 		Args:    args(0, 0),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context(), cmd.Root().Name()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runStatus(cmd.Context(), e.session(cmd), cmd.Root().Name())
+		},
 	}
 }
 
-// status prints how things stand. program is the name by which people call this one.
-func (a *app) status(ctx context.Context, program string) error {
+// runStatus prints how things stand. program is the name by which people call this one.
+func runStatus(ctx context.Context, s *session, program string) error {
 	var mistaken []skill.Problem
-	a.lastGood, a.warn = true, func(err error) { mistaken = append(mistaken, mistakes(err)...) }
-	if _, err := a.options(); err != nil {
+	s.lastGood, s.warn = true, func(err error) { mistaken = append(mistaken, mistakes(err)...) }
+	if _, err := s.options(); err != nil {
 		return err
 	}
-	look := status.Look{Open: a.openForStatus, Building: buildingIn(a.stateDir()), State: a.stateDir(),
+	look := status.Look{Open: s.openForStatus, Building: buildingIn(stateDir()), State: stateDir(),
 		Mistakes: func(unusable error) []skill.Problem {
 			if unusable != nil {
 				return append(mistaken, mistakes(unusable)...)
 			}
 			return mistaken
 		}}
-	look.Env, _ = a.setupEnv("") // without a home nothing is set up
-	s, err := status.Gather(ctx, look)
+	look.Env, _ = s.setupEnv("") // without a home nothing is set up
+	now, err := status.Gather(ctx, look)
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.printJSON(s)
+	if s.json {
+		return s.printJSON(now)
 	}
 	width := 80
-	if w, ok := terminal(a.stdout); ok {
+	if w, ok := terminal(s.stdout); ok {
 		width = min(w, 100)
 	}
 	home, _ := os.UserHomeDir() // without one, paths are shown as they are
-	return a.printText(statusScreen{s, program, home, width, a.start}.String())
+	return s.printText(statusScreen{now, program, home, width, s.start}.String())
 }
 
 // openForStatus opens the catalog without bringing it up to date.
-func (a *app) openForStatus(ctx context.Context) (*repertoire.Catalog, *repertoire.Agent, error) {
-	c, err := a.open(ctx)
+func (s *session) openForStatus(ctx context.Context) (*repertoire.Catalog, *repertoire.Agent, error) {
+	c, err := s.open(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,7 +103,7 @@ func (a *app) openForStatus(ctx context.Context) (*repertoire.Catalog, *repertoi
 }
 
 // stateDir returns the state folder; "" if there is none.
-func (a *app) stateDir() string {
+func stateDir() string {
 	state, _ := config.StateDir()
 	return state
 }

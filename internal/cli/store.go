@@ -14,9 +14,9 @@ import (
 )
 
 // storeFlags adds the flags that choose a shared catalog.
-func (a *app) storeFlags(f *pflag.FlagSet) {
-	f.StringVar(&a.store, "store", "", "answer from the shared catalog in the database at this `URL`, or \"none\"")
-	f.StringVar(&a.catalog, "catalog", "", "take the catalog of this `name` from the database of --store")
+func storeFlags(f *pflag.FlagSet) {
+	f.String("store", "", "answer from the shared catalog in the database at this `URL`, or \"none\"")
+	f.String("catalog", "", "take the catalog of this `name` from the database of --store")
 }
 
 // openStore opens the shared catalog that a configuration names, if it names one. A node only

@@ -61,8 +61,8 @@ Exit status: 1 if a test does not pass, or a skill has no tests.
 ("passed", "failed", or "broken" if it could not be run), message, diffs (what,
 text), duration_ns and unprotected (see "skills run").`
 
-func (a *app) testCommand() *cobra.Command {
-	var e executorChoice
+func newTestCommand(e env) *cobra.Command {
+	var x executorChoice
 	format := "text"
 	cmd := &cobra.Command{
 		Use:     "test SKILL…",
@@ -70,26 +70,25 @@ func (a *app) testCommand() *cobra.Command {
 		Long:    strings.ReplaceAll(testHelp, "{executors}", executorHelp),
 		Example: "  skills test notes\n  skills test notes pdf-forms --executor virtual --format junit >report.xml",
 		Args:    args(1, -1),
-		PreRunE: checked(func([]string) error {
+		PreRunE: e.checked(func(s *session, _ []string) error {
 			if !slices.Contains([]string{"text", "json", "junit"}, format) {
 				return fmt.Errorf("no format %q%s", format, words.Suggest(format, []string{"text", "json", "junit"}))
 			}
-			if a.json && format == "junit" {
+			if s.json && format == "junit" {
 				return errors.New("--json and --format junit exclude each other; leave one of them out")
 			}
-			a.json = a.json || format == "json"
-			return e.check()
+			return x.check()
 		}),
-		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
-			return a.test(ctx, c, args, &e, format)
+		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
+			return runTests(ctx, s.screen, c, args, &x, format)
 		}),
 	}
-	e.flags(cmd)
+	x.flags(cmd)
 	cmd.Flags().StringVar(&format, "format", format, "print `text`, json or junit")
 	return cmd
 }
 
-func (a *app) test(ctx context.Context, c *catalog, ids []string, e *executorChoice, format string) error {
+func runTests(ctx context.Context, ui *screen, c *catalog, ids []string, e *executorChoice, format string) error {
 	cfg := agent.Config{Catalog: c, Agent: c.agent}
 	e.set(&cfg)
 	list := []skilltest.Outcome{}
@@ -103,12 +102,12 @@ func (a *app) test(ctx context.Context, c *catalog, ids []string, e *executorCho
 	}
 	var err error
 	switch {
-	case a.json:
-		err = a.printJSON(list)
+	case ui.json || format == "json":
+		err = ui.printJSON(list)
 	case format == "junit":
-		err = skilltest.WriteJUnit(a.stdout, list)
+		err = skilltest.WriteJUnit(ui.stdout, list)
 	default:
-		a.printOutcomes(list)
+		printOutcomes(ui, list)
 	}
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
@@ -120,22 +119,22 @@ func (a *app) test(ctx context.Context, c *catalog, ids []string, e *executorCho
 }
 
 // printOutcomes prints a line for each test, and below it what is not as wanted.
-func (a *app) printOutcomes(list []skilltest.Outcome) {
+func printOutcomes(ui *screen, list []skilltest.Outcome) {
 	passed := 0
 	for i := range list {
 		o := &list[i]
 		line := fmt.Sprintf("%s %s/%s", o.Status, o.Skill, o.Name)
 		if o.Status == skilltest.Passed {
 			passed++
-			fmt.Fprintln(a.stdout, line)
+			fmt.Fprintln(ui.stdout, line)
 			continue
 		}
-		fmt.Fprintf(a.stdout, "%s: %s\n", line, message(o.Message))
+		fmt.Fprintf(ui.stdout, "%s: %s\n", line, message(o.Message))
 		for _, d := range o.Diffs {
-			fmt.Fprintf(a.stdout, "  %s:\n    %s\n", d.What, strings.ReplaceAll(strings.TrimRight(d.Text, "\n"), "\n", "\n    "))
+			fmt.Fprintf(ui.stdout, "  %s:\n    %s\n", d.What, strings.ReplaceAll(strings.TrimRight(d.Text, "\n"), "\n", "\n    "))
 		}
 	}
 	if len(list) > 0 {
-		a.note("%d of %s passed", passed, count(len(list), "test"))
+		ui.note("%d of %s passed", passed, count(len(list), "test"))
 	}
 }

@@ -57,7 +57,7 @@ type toolsFlags struct {
 	budget  repertoire.Budget
 }
 
-func (a *app) toolsCommand() *cobra.Command {
+func newToolsCommand(e env) *cobra.Command {
 	l := toolsFlags{format: string(agent.OpenAI), budget: repertoire.Budget{Tokens: 1000, Skills: 8}}
 	cmd := &cobra.Command{
 		Use:     "tools",
@@ -72,7 +72,9 @@ func (a *app) toolsCommand() *cobra.Command {
 			}
 			return cmp.Or(atLeast("budget", l.budget.Tokens, 1), atLeast("max", l.budget.Skills, 1))
 		}),
-		RunE: a.onCatalog(func(ctx context.Context, c *catalog, _ []string) error { return a.tools(ctx, c, &l) }),
+		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, _ []string) error {
+			return runTools(ctx, s.screen, c, &l)
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&l.format, "format", l.format, "`format` of the definitions: openai, anthropic, gemini or json-schema")
@@ -85,7 +87,7 @@ func (a *app) toolsCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) tools(ctx context.Context, c *catalog, l *toolsFlags) error {
+func runTools(ctx context.Context, ui *screen, c *catalog, l *toolsFlags) error {
 	cfg := agent.Config{Catalog: c, Agent: c.agent, Offer: l.names, Budget: l.budget}
 	if l.scripts {
 		cfg.Executor = definedOnly{}
@@ -106,14 +108,14 @@ func (a *app) tools(ctx context.Context, c *catalog, l *toolsFlags) error {
 		return err
 	}
 	for _, p := range problems {
-		a.note("%v", p)
+		ui.note("%v", p)
 	}
 	tools = append(tools, own...)
 	data, err := agent.FormatTools(agent.ToolFormat(l.format), tools)
 	if err != nil {
 		return err
 	}
-	return a.printJSON(data)
+	return ui.printJSON(data)
 }
 
 // definedOnly is the executor of an agent that only defines tools.

@@ -100,7 +100,7 @@ Exit status:
   2  wrong usage: no such command, flag or argument`
 
 // helpCommand replaces cobra's, which exits with status 0 for an unknown command.
-func (a *app) helpCommand() *cobra.Command {
+func newHelpCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:               "help [COMMAND | TOPIC]",
 		Short:             "Print the help of a command, or about a topic",
@@ -108,8 +108,9 @@ func (a *app) helpCommand() *cobra.Command {
 		Example:           "  skills help search\n  skills help folders",
 		ValidArgsFunction: completeTopics,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			s := e.session(cmd)
 			if t := slices.IndexFunc(topics(), func(t topic) bool { return len(args) == 1 && t.name == args[0] }); t >= 0 {
-				return a.printText(a.filled(topics()[t].text))
+				return s.printText(e.filled(topics()[t].text))
 			}
 			found, rest, err := cmd.Root().Find(args)
 			if err == nil && len(rest) > 0 {
@@ -159,29 +160,29 @@ func completeTopics(cmd *cobra.Command, args []string, begun string) (list []str
 
 // setHelp has the help of a command completed when it is printed. The program has a help of
 // its own form.
-func (a *app) setHelp(root *cobra.Command) {
+func (e env) setHelp(root *cobra.Command) {
 	print := root.HelpFunc()
 	root.SetUsageFunc(printUsage)
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if cmd == root {
-			fmt.Fprint(cmd.OutOrStdout(), a.filled(programHelp(root)))
+			fmt.Fprint(cmd.OutOrStdout(), e.filled(programHelp(root)))
 			return
 		}
-		a.completeHelp(cmd)
+		e.completeHelp(cmd)
 		print(cmd, args)
 	})
 }
 
 // completeHelp completes the texts of a command.
-func (a *app) completeHelp(cmd *cobra.Command) {
-	cmd.Long, cmd.Example = a.filled(cmd.Long), a.named(cmd.Example)
+func (e env) completeHelp(cmd *cobra.Command) {
+	cmd.Long, cmd.Example = e.filled(cmd.Long), e.named(cmd.Example)
 }
 
 // filled fills marks such as {folders} of a text in, from the descriptions of clients, and
 // the name of the program.
-func (a *app) filled(text string) string {
+func (e env) filled(text string) string {
 	marks := strings.NewReplacer("{folders}", foldersHelp(), "{events}", eventsHelp(), "{clients}", clientsHelp(), "{configuration}", configExample)
-	return a.named(marks.Replace(text))
+	return e.named(marks.Replace(text))
 }
 
 // rareMark marks commands that the help of the program lists by name only.

@@ -75,7 +75,7 @@ type unsureSkill struct {
 // trustFlags say what trust does.
 type trustFlags struct{ yes, list, forget, all bool }
 
-func (a *app) trustCommand() *cobra.Command {
+func newTrustCommand(e env) *cobra.Command {
 	var l trustFlags
 	cmd := &cobra.Command{
 		Use:     "trust [FOLDER|NAME] | --list | --forget NAME|FOLDER|--all",
@@ -85,6 +85,7 @@ func (a *app) trustCommand() *cobra.Command {
 		Args:    args(0, 1),
 		PreRunE: checked(l.check),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			s := e.session(cmd)
 			state, err := config.StateDir()
 			if err != nil {
 				return err
@@ -92,19 +93,19 @@ func (a *app) trustCommand() *cobra.Command {
 			file, name := trust.Open(state), ""
 			switch {
 			case l.list:
-				return a.listTrusted(file)
+				return listTrusted(s.screen, file)
 			case l.forget:
-				return a.forgetTrusted(cmd.Context(), file, strings.Join(args, ""))
+				return forgetTrusted(cmd.Context(), s.screen, file, strings.Join(args, ""))
 			case len(args) == 1:
-				switch err := a.enter(args[0]); {
+				switch err := s.enter(args[0]); {
 				case errors.Is(err, errNoFolder):
 					name = args[0]
 				case err != nil:
 					return err
 				}
 			}
-			return a.ask(cmd.Context(), freshen, nil, func(ctx context.Context, c *catalog, _ []string) error {
-				return a.trust(ctx, c, file, name, l.yes)
+			return s.ask(cmd.Context(), freshen, nil, func(ctx context.Context, c *catalog, _ []string) error {
+				return runTrust(ctx, s.screen, c, file, name, l.yes)
 			})
 		},
 	}
@@ -134,7 +135,7 @@ func (l *trustFlags) check(args []string) error {
 var errNoFolder = errors.New("there is no such folder")
 
 // enter makes a folder the one whose project counts.
-func (a *app) enter(dir string) error {
+func (s *session) enter(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %s", errNoFolder, dir)
@@ -143,61 +144,61 @@ func (a *app) enter(dir string) error {
 		err = fmt.Errorf("%s is not a folder", dir)
 	}
 	if err == nil {
-		a.dir, err = filepath.Abs(dir)
+		s.dir, err = filepath.Abs(dir)
 	}
 	return err
 }
 
-// trust shows the skills that are not trusted, or the one of a name, and trusts them if the
+// runTrust shows the skills that are not trusted, or the one of a name, and trusts them if the
 // user agrees.
-func (a *app) trust(ctx context.Context, c *catalog, file *trust.File, name string, yes bool) error {
-	list, err := a.untrusted(ctx, c, file, name)
+func runTrust(ctx context.Context, ui *screen, c *catalog, file *trust.File, name string, yes bool) error {
+	list, err := unsureSkills(ctx, ui, c, file, name)
 	if err != nil {
 		return err
 	}
-	if len(list) == 0 && !a.json {
-		a.noteTrusted(c, name)
+	if len(list) == 0 && !ui.json {
+		noteTrusted(ui, c, name)
 		return nil
 	}
-	if !a.json {
-		if err := a.printUnsure(list); err != nil {
+	if !ui.json {
+		if err := printUnsure(ui, list); err != nil {
 			return err
 		}
 	}
-	agreed := len(list) > 0 && (yes || a.agrees(list))
+	agreed := len(list) > 0 && (yes || agrees(ui, list))
 	out := trustResult{Trusted: []trust.Skill{}, Untrusted: list, Forgotten: []trust.Skill{}}
 	if agreed {
 		if err := file.Add(ctx, mapped(list, func(s unsureSkill) trust.Seen { return s.seen })...); err != nil {
 			return fmt.Errorf("remembering what is trusted: %w", err)
 		}
 		out.Trusted, out.Untrusted = mapped(list, func(s unsureSkill) trust.Skill { return s.Skill }), []unsureSkill{}
-		a.note("%s trusted; \"skills trust --forget\" takes it back", count(len(list), "skill"))
+		ui.note("%s trusted; \"skills trust --forget\" takes it back", count(len(list), "skill"))
 	}
-	if a.json {
-		err = a.printJSON(out)
+	if ui.json {
+		err = ui.printJSON(out)
 	}
 	if err == nil && !agreed && len(list) > 0 {
-		a.note("nothing was changed; --yes trusts them without a question")
+		ui.note("nothing was changed; --yes trusts them without a question")
 		return errReported
 	}
 	return err
 }
 
 // noteTrusted says why there is nothing to trust.
-func (a *app) noteTrusted(c *catalog, name string) {
+func noteTrusted(ui *screen, c *catalog, name string) {
 	if name != "" {
-		a.note("%s is trusted as it is now", name)
+		ui.note("%s is trusted as it is now", name)
 		return
 	}
 	if p := c.Config().Policy; p == nil || len(p.Ask) == 0 {
-		a.note("the skills of projects are offered without asking; \"trust: {project: ask}\" in your configuration changes that")
+		ui.note("the skills of projects are offered without asking; \"trust: {project: ask}\" in your configuration changes that")
 		return
 	}
-	a.note("nothing to trust: the project has no skill that is not trusted")
+	ui.note("nothing to trust: the project has no skill that is not trusted")
 }
 
-// untrusted returns the skills that are not trusted, as they are on disk now.
-func (a *app) untrusted(ctx context.Context, c *catalog, file *trust.File, name string) ([]unsureSkill, error) {
+// unsureSkills returns the skills that are not trusted, as they are on disk now.
+func unsureSkills(ctx context.Context, ui *screen, c *catalog, file *trust.File, name string) ([]unsureSkill, error) {
 	entries, err := toTrust(ctx, c, name)
 	if err != nil {
 		return nil, err
@@ -207,21 +208,21 @@ func (a *app) untrusted(ctx context.Context, c *catalog, file *trust.File, name 
 	for _, e := range entries {
 		l, err := c.Listing(ctx, e.ID, asOwner(c.agent), true)
 		if err != nil {
-			a.note("%v", err)
+			ui.note("%v", err)
 			continue
 		}
 		if l.Partial {
-			a.note("%s cannot be trusted: it has too many files or folders to be compared, or one that cannot be read, so nobody would notice a change of it", e.ID)
+			ui.note("%s cannot be trusted: it has too many files or folders to be compared, or one that cannot be read, so nobody would notice a change of it", e.ID)
 			continue
 		}
 		if i := slices.IndexFunc(l.Files, func(f contextprovider.Resource) bool { return f.SHA256 == "" }); i >= 0 {
-			a.note("%s cannot be trusted: its file %s is too large to hash, or cannot be read, so nobody would notice a change of it", e.ID, l.Files[i].Path)
+			ui.note("%s cannot be trusted: its file %s is too large to hash, or cannot be read, so nobody would notice a change of it", e.ID, l.Files[i].Path)
 			continue
 		}
 		if file.Trusted(l.Digest) {
 			continue
 		}
-		s := trust.Skill{Digest: l.Digest, Name: e.Name, Folder: l.Folder, Date: a.start.UTC().Truncate(time.Second)}
+		s := trust.Skill{Digest: l.Digest, Name: e.Name, Folder: l.Folder, Date: ui.start.UTC().Truncate(time.Second)}
 		u := unsureSkill{Skill: s, Description: e.Description, Files: len(l.Files), seen: trust.Seen{Skill: s, Files: mapped(l.Files, fileOf)}}
 		if u.change, err = file.Change(u.seen); err != nil {
 			return nil, err
@@ -257,7 +258,7 @@ func signsIn(ctx context.Context, folder string) []skill.Problem {
 }
 
 // printUnsure prints what the user should know before trusting skills.
-func (a *app) printUnsure(list []unsureSkill) error {
+func printUnsure(ui *screen, list []unsureSkill) error {
 	var b strings.Builder
 	for _, s := range list {
 		b.WriteString(lineOf("%s: %s", s.Name, s.Description))
@@ -269,7 +270,7 @@ func (a *app) printUnsure(list []unsureSkill) error {
 			b.WriteString(lineOf("  %v", p))
 		}
 	}
-	return a.printText(b.String())
+	return ui.printText(b.String())
 }
 
 // sinceTrusted lists the files that are not as they were.
@@ -290,27 +291,27 @@ func sinceTrusted(ch *trust.Change, folder string) string {
 }
 
 // agrees asks the user, if there is a terminal.
-func (a *app) agrees(list []unsureSkill) bool {
-	f, ok := a.stdin.(*os.File)
-	if !ok || a.json || !term.IsTerminal(int(f.Fd())) {
+func agrees(ui *screen, list []unsureSkill) bool {
+	f, ok := ui.stdin.(*os.File)
+	if !ok || ui.json || !term.IsTerminal(int(f.Fd())) {
 		return false
 	}
-	fmt.Fprintf(a.stderr, "skills: trust %s? [y/N] ", count(len(list), "skill"))
+	fmt.Fprintf(ui.stderr, "skills: trust %s? [y/N] ", count(len(list), "skill"))
 	answer, _ := bufio.NewReader(f).ReadString('\n') // the end of the input means no
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	return answer == "y" || answer == "yes"
 }
 
-func (a *app) listTrusted(file *trust.File) error {
+func listTrusted(ui *screen, file *trust.File) error {
 	list, err := file.List()
 	if err != nil {
-		a.note("%v", err)
+		ui.note("%v", err)
 	}
-	return a.printTrusted(trustResult{Trusted: append([]trust.Skill{}, list...)}, list)
+	return printTrusted(ui, trustResult{Trusted: append([]trust.Skill{}, list...)}, list)
 }
 
 // forgetTrusted removes the trusted skills of a name or in a folder; "" means all.
-func (a *app) forgetTrusted(ctx context.Context, file *trust.File, what string) error {
+func forgetTrusted(ctx context.Context, ui *screen, file *trust.File, what string) error {
 	folder, err := filepath.Abs(what)
 	if err != nil {
 		return err
@@ -325,16 +326,16 @@ func (a *app) forgetTrusted(ctx context.Context, file *trust.File, what string) 
 	if len(gone) == 0 && what != "" {
 		return fmt.Errorf("nothing that is trusted is called %q or is in that folder; \"skills trust --list\" shows what is", what)
 	}
-	return a.printTrusted(trustResult{Forgotten: append([]trust.Skill{}, gone...)}, gone)
+	return printTrusted(ui, trustResult{Forgotten: append([]trust.Skill{}, gone...)}, gone)
 }
 
 // printTrusted prints a result, or its skills as a table.
-func (a *app) printTrusted(r trustResult, list []trust.Skill) error {
-	if a.json {
+func printTrusted(ui *screen, r trustResult, list []trust.Skill) error {
+	if ui.json {
 		r.Trusted, r.Forgotten, r.Untrusted = append([]trust.Skill{}, r.Trusted...), append([]trust.Skill{}, r.Forgotten...), []unsureSkill{}
-		return a.printJSON(r)
+		return ui.printJSON(r)
 	}
-	return a.rows([]string{"NAME", "DIGEST", "DATE", "FOLDER"}, mapped(list, func(s trust.Skill) []string {
+	return ui.rows([]string{"NAME", "DIGEST", "DATE", "FOLDER"}, mapped(list, func(s trust.Skill) []string {
 		return []string{s.Name, s.Digest, s.Date.Format(time.RFC3339), s.Folder}
 	}))
 }

@@ -175,15 +175,15 @@ func (a *app) registeredCall(r *setup.Registration) (hook.Call, error) {
 	if r != nil {
 		words, place = r.Words[1:], "the command of the hook in "+r.File+": "
 	}
-	b := newApp(env{name: a.name, stdout: a.stdout, stderr: a.stderr, start: a.start})
-	b.quiet = true
-	cmd, rest, err := b.command().Find(append(slices.Clone(words), flags...))
+	cmd, rest, err := a.env.command().Find(append(slices.Clone(words), flags...))
 	if err == nil {
 		err = cmd.ParseFlags(rest)
 	}
 	if err != nil {
 		return hook.Call{}, fmt.Errorf("%s%w", place, err)
 	}
+	b := hookRun{session: a.env.session(cmd)}
+	b.quiet = true
 	call := hook.Call{Name: a.name, Open: b.openForHook, Command: b.commandLine, Waiting: func(string) int { return 0 }}
 	if call.Deadline, err = cmd.Flags().GetDuration("deadline"); err != nil {
 		return hook.Call{}, fmt.Errorf("%s%w", place, err)

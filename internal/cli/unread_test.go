@@ -40,40 +40,42 @@ func TestUnread(t *testing.T) {
 	t.Cleanup(func() { held.Release(); opened.Close() })
 
 	const part = "part of the catalog: 1 folder has not been read yet"
-	for name, ask := range map[string]func(a *app, c *catalog) error{
-		"list": func(a *app, c *catalog) error { return a.list(t.Context(), c, new(listFlags)) },
-		"show": func(a *app, c *catalog) error { return a.show(t.Context(), c, "cake") },
-		"why":  func(a *app, c *catalog) error { return a.why(t.Context(), c, []string{"cake", "bake a cake"}) },
+	for name, ask := range map[string]func(s *session, c *catalog) error{
+		"list": func(s *session, c *catalog) error { return runList(t.Context(), s, c, new(listFlags)) },
+		"show": func(s *session, c *catalog) error { return runShow(t.Context(), s, c, "cake") },
+		"why": func(s *session, c *catalog) error {
+			return runWhy(t.Context(), s.screen, c, []string{"cake", "bake a cake"})
+		},
 	} {
 		var out, errs bytes.Buffer
-		a := newApp(env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, raw: &out})
-		c := &catalog{Catalog: opened, session: a.session}
-		if err := a.notePart(t.Context(), c); err != nil {
+		s := newSession(env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, raw: &out})
+		c := &catalog{Catalog: opened, session: s}
+		if err := s.notePart(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
-		if err := ask(a, c); err != nil || strings.Count(errs.String(), part) != 1 {
+		if err := ask(s, c); err != nil || strings.Count(errs.String(), part) != 1 {
 			t.Errorf("%s: %v, %s", name, err, &errs)
 		}
 		out.Reset()
-		a.json = true
+		s.json = true
 		var got struct {
 			Partial bool
 			Unread  int
 		}
-		if err := ask(a, c); err != nil || json.Unmarshal(out.Bytes(), &got) != nil || !got.Partial || got.Unread != 1 {
+		if err := ask(s, c); err != nil || json.Unmarshal(out.Bytes(), &got) != nil || !got.Partial || got.Unread != 1 {
 			t.Errorf("%s --json: %v, %s", name, err, &out)
 		}
-		if err := ask(a, c); err != nil {
+		if err := ask(s, c); err != nil {
 			t.Error(err)
 		}
 	}
 	var errs bytes.Buffer
-	a := newApp(env{stdin: strings.NewReader(""), stdout: &errs, stderr: &errs, raw: &errs})
-	if err := a.show(t.Context(), &catalog{Catalog: opened, session: a.session}, "no-such-skill"); err == nil || !strings.Contains(err.Error(), part+", so try again in a moment") {
+	s := newSession(env{stdin: strings.NewReader(""), stdout: &errs, stderr: &errs, raw: &errs})
+	if err := runShow(t.Context(), s, &catalog{Catalog: opened, session: s}, "no-such-skill"); err == nil || !strings.Contains(err.Error(), part+", so try again in a moment") {
 		t.Errorf("show: %v", err)
 	}
 	held.Release()
-	if err := a.show(t.Context(), &catalog{Catalog: opened, session: a.session}, "pie"); err != nil || strings.Contains(errs.String(), "part of") {
+	if err := runShow(t.Context(), s, &catalog{Catalog: opened, session: s}, "pie"); err != nil || strings.Contains(errs.String(), "part of") {
 		t.Errorf("show: %v, %s", err, &errs)
 	}
 }

@@ -21,9 +21,9 @@ data folder ($REPERTOIRE_DATA). --check only shows what is new.
 and changes, a list of objects with
 ` + changeHelp
 
-func (a *app) updateCommand() *cobra.Command {
+func newUpdateCommand(e env) *cobra.Command {
 	var force bool
-	r := &installRun{app: a, verb: "update", needsYes: func([]*install.Change) error { return errNeedsYes }}
+	r := &installRun{verb: "update", needsYes: func([]*install.Change) error { return errNeedsYes }}
 	cmd := &cobra.Command{
 		Use:     "update [NAME…]",
 		Short:   "Bring installed skills up to date",
@@ -31,6 +31,7 @@ func (a *app) updateCommand() *cobra.Command {
 		Example: "  skills update --check\n  skills update pdf docx --yes",
 		Args:    args(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			r.session = e.session(cmd)
 			return r.run(func(in *install.Installer) (*install.Result, error) {
 				return in.Update(cmd.Context(), install.Order{Names: args, Force: force}, r)
 			})
@@ -51,8 +52,8 @@ Skills that were not installed by this program are never removed.
 and changes, a list of objects with
 ` + changeHelp
 
-func (a *app) removeCommand() *cobra.Command {
-	r := &installRun{app: a, verb: "remove", needsYes: func(changes []*install.Change) error {
+func newRemoveCommand(e env) *cobra.Command {
+	r := &installRun{verb: "remove", needsYes: func(changes []*install.Change) error {
 		if slices.ContainsFunc(changes, func(c *install.Change) bool { return !c.Edits.Same() }) {
 			return errNeedsYes
 		}
@@ -66,6 +67,7 @@ func (a *app) removeCommand() *cobra.Command {
 		Example: "  skills remove pdf docx",
 		Args:    args(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			r.session = e.session(cmd)
 			return r.run(func(in *install.Installer) (*install.Result, error) { return in.Remove(cmd.Context(), args, r) })
 		},
 	}

@@ -25,18 +25,6 @@ func usageOf(c *repertoire.Catalog) *usage.Log {
 	return usageLog(cfg.Usage, cfg.UsagePrompts)
 }
 
-// hookUsage returns the log of usage for a hook, which opens no catalog for most events: then
-// it reads the configuration for it, once.
-func (a *app) hookUsage(dir string) *usage.Log {
-	if !a.hookLogKnown {
-		a.hookLogKnown, a.dir = true, dir
-		if s, err := a.settings(); err == nil { // else the next prompt tells
-			a.hookLog = usageLog(s.Usage.Log, s.Usage.Prompts)
-		}
-	}
-	return a.hookLog
-}
-
 // used notes what a command did with skills.
 func (c *catalog) used(e usage.Event, ids ...string) {
 	if e.Client = "command"; c.agent != nil {

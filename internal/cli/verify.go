@@ -32,7 +32,7 @@ type verifyResult struct {
 	Unknown []string          `json:"unknown"`
 }
 
-func (a *app) verifyCommand() *cobra.Command {
+func newVerifyCommand(e env) *cobra.Command {
 	var accept bool
 	cmd := &cobra.Command{
 		Use:     "verify [NAME…]",
@@ -41,7 +41,8 @@ func (a *app) verifyCommand() *cobra.Command {
 		Example: "  skills verify\n  skills verify pdf --json",
 		Args:    args(0, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := a.installer()
+			s := e.session(cmd)
+			in, err := openInstaller(s)
 			if err != nil {
 				return err
 			}
@@ -54,7 +55,7 @@ func (a *app) verifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printVerdicts(verifyResult{in.Dir(), true, verdicts, append([]string{}, unknown...)})
+			return printVerdicts(s.screen, verifyResult{in.Dir(), true, verdicts, append([]string{}, unknown...)})
 		},
 	}
 	cmd.Flags().BoolVar(&accept, "accept", false, "accept the named skills with the edits that they have now")
@@ -62,7 +63,7 @@ func (a *app) verifyCommand() *cobra.Command {
 }
 
 // printVerdicts prints the result, and returns the exit status.
-func (a *app) printVerdicts(r verifyResult) error {
+func printVerdicts(ui *screen, r verifyResult) error {
 	edited := 0
 	for _, v := range r.Skills {
 		if !v.OK {
@@ -70,22 +71,22 @@ func (a *app) printVerdicts(r verifyResult) error {
 		}
 	}
 	r.OK = edited == 0
-	if a.json {
-		if err := a.printJSON(r); err != nil {
+	if ui.json {
+		if err := ui.printJSON(r); err != nil {
 			return err
 		}
 	} else {
 		for _, v := range r.Skills {
-			fmt.Fprint(a.stdout, verdictLines(v))
+			fmt.Fprint(ui.stdout, verdictLines(v))
 		}
 		for _, name := range r.Unknown {
-			a.note("%s was not installed by this program", name)
+			ui.note("%s was not installed by this program", name)
 		}
 		switch {
 		case len(r.Skills) == 0:
-			a.note(noInstalled)
+			ui.note(noInstalled)
 		case edited > 0:
-			a.note("%d of %s differ; \"skills update NAME --force\" brings back what was installed and keeps a copy of your edits, \"skills verify NAME --accept\" accepts them", edited, count(len(r.Skills), "skill"))
+			ui.note("%d of %s differ; \"skills update NAME --force\" brings back what was installed and keeps a copy of your edits, \"skills verify NAME --accept\" accepts them", edited, count(len(r.Skills), "skill"))
 		}
 	}
 	if !r.OK {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func newVersionCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
@@ -20,21 +20,21 @@ the Go version and platform it was built with. So does the flag --version.
 and platform.`,
 		Example: "  skills version --json",
 		Args:    args(0, 0),
-		RunE:    func(*cobra.Command, []string) error { return a.printVersion() },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return printVersion(e.session(cmd).screen) },
 	}
 }
 
 // printVersion prints the version, also for the flag --version.
-func (a *app) printVersion() error {
+func printVersion(ui *screen) error {
 	v := versionOf()
-	if a.json {
-		return a.printJSON(v)
+	if ui.json {
+		return ui.printJSON(v)
 	}
 	revision := ""
 	if v.Revision != "" {
 		revision = fmt.Sprintf("revision %.12s, ", v.Revision)
 	}
-	_, err := fmt.Fprintf(a.stdout, "%s %s (%s%s, %s)\n", cmp.Or(a.name, ownName), v.Version, revision, v.Go, v.Platform)
+	_, err := fmt.Fprintf(ui.stdout, "%s %s (%s%s, %s)\n", cmp.Or(ui.name, ownName), v.Version, revision, v.Go, v.Platform)
 	return err
 }
 

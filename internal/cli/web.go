@@ -35,7 +35,7 @@ type webResult struct {
 	URL string `json:"url"`
 }
 
-func (a *app) webCommand() *cobra.Command {
+func newWebCommand(e env) *cobra.Command {
 	var port int
 	var noOpen bool
 	cmd := &cobra.Command{
@@ -50,28 +50,31 @@ func (a *app) webCommand() *cobra.Command {
 			}
 			return nil
 		}),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.web(cmd.Context(), port, !noOpen) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runWeb(cmd.Context(), e.session(cmd), port, !noOpen)
+		},
 	}
 	cmd.Flags().IntVar(&port, "port", 0, "listen on this `port`; 0 takes one that is free")
 	cmd.Flags().BoolVar(&noOpen, "no-open", false, "open no browser")
 	return cmd
 }
 
-// web serves the page of the catalog until ctx ends.
-func (a *app) web(ctx context.Context, port int, open bool) error {
+// runWeb serves the page of the catalog until ctx ends.
+func runWeb(ctx context.Context, s *session, port int, open bool) error {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return fmt.Errorf("%w; --port chooses another port", err)
 	}
 	defer l.Close() // Serve closes it, but an error may come first
+	a := &app{s}
 	c, err := a.openServed(ctx, proposing{}, running{})
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	box, err := a.ownersBox(c.catalog)
+	box, err := ownersBox(s, c.catalog)
 	if err != nil { // such as without a folder for state
-		a.note("there are no proposals and no history: %v", err)
+		s.note("there are no proposals and no history: %v", err)
 	}
 	// All servers of this machine get the cookies of its pages, but for other paths. So the
 	// path is one that no other server can know.
@@ -83,17 +86,17 @@ func (a *app) web(ctx context.Context, port int, open bool) error {
 		return err
 	}
 	url := fmt.Sprintf("http://%s%s?key=%s", l.Addr(), prefix, key)
-	if a.json {
-		err = a.printJSON(webResult{url})
+	if s.json {
+		err = s.printJSON(webResult{url})
 	} else {
-		err = a.printText(url)
+		err = s.printText(url)
 	}
 	if err != nil {
 		return err
 	}
 	if open {
 		if err := openBrowser(url); err != nil {
-			a.note("open this address in your browser (%v)", err)
+			s.note("open this address in your browser (%v)", err)
 		}
 	}
 	return site.Serve(ctx, l)

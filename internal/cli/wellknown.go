@@ -54,35 +54,35 @@ type omittedSkill struct {
 	OldOnly bool   `json:"old_only"`
 }
 
-func (a *app) wellKnownCommand() *cobra.Command {
+func newWellKnownCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "well-known DIR",
 		Short:   "Write the skills as static files for a web server",
 		Long:    wellKnownHelp,
 		Example: "  skills --agent public well-known ./site",
 		Args:    args(1, 1),
-		RunE: a.onCatalog(func(ctx context.Context, c *catalog, args []string) error {
-			return a.wellKnown(ctx, c, args[0])
+		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
+			return runWellKnown(ctx, s.screen, c, args[0])
 		}),
 	}
 }
 
-func (a *app) wellKnown(ctx context.Context, c *catalog, dir string) error {
+func runWellKnown(ctx context.Context, ui *screen, c *catalog, dir string) error {
 	done, err := wellknown.Publish(ctx, c, c.agent, dir)
 	if err != nil {
 		return err
 	}
-	if a.json {
+	if ui.json {
 		omitted := mapped(done.Omitted, func(o *wellknown.OmittedError) omittedSkill { return omittedSkill{o.Name, o.Reason, o.OldOnly} })
-		return a.printJSON(wellKnownResult{dir, done.Skills, done.Archives, done.Old, omitted,
+		return ui.printJSON(wellKnownResult{dir, done.Skills, done.Archives, done.Old, omitted,
 			append([]string{}, done.Removed...), append([]string{}, done.Kept...)})
 	}
 	for _, o := range done.Omitted {
-		a.note("%v", o)
+		ui.note("%v", o)
 	}
 	for _, name := range done.Kept {
-		a.note("%s is not needed any more, but was changed since it was written, and is kept", name)
+		ui.note("%s is not needed any more, but was changed since it was written, and is kept", name)
 	}
-	return a.printText(lineOf("%s in %s (%s), %s in the form of version 0.1; %s of before removed",
+	return ui.printText(lineOf("%s in %s (%s), %s in the form of version 0.1; %s of before removed",
 		count(done.Skills, "skill"), dir, count(done.Archives, "archive"), words.Thousands(done.Old), count(len(done.Removed), "file")))
 }

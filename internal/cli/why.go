@@ -37,24 +37,26 @@ one, and as missing why there are none), demand_terms (the log odds of demand as
 a sum, each with name, value and weight), and rerank_error when a reranker
 failed.`
 
-func (a *app) whyCommand() *cobra.Command {
+func newWhyCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "why NAME PROMPT… | NAME -",
 		Short:   "Explain why a skill is or is not offered for a prompt",
 		Long:    whyHelp,
 		Example: "  skills why pdf-forms \"fill in the W-9\"\n  skills --agent reviewer why code-review - < prompt.txt",
 		Args:    args(2, -1),
-		RunE:    a.onPrompt(1, freshen, a.why),
+		RunE: e.onPrompt(1, freshen, func(ctx context.Context, s *session, c *catalog, args []string) error {
+			return runWhy(ctx, s.screen, c, args)
+		}),
 	}
 }
 
-func (a *app) why(ctx context.Context, c *catalog, args []string) error {
+func runWhy(ctx context.Context, ui *screen, c *catalog, args []string) error {
 	prompt := args[1]
 	e, err := c.Why(ctx, args[0], repertoire.Query{Text: prompt, Agent: c.agent})
 	if err != nil {
 		return err
 	}
-	if a.json {
+	if ui.json {
 		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: c.rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
 			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...), Ignored: e.Ignored,
 			Background: background{e.Background.Prompts, e.Background.Higher, e.Background.Missing},
@@ -62,9 +64,9 @@ func (a *app) why(ctx context.Context, c *catalog, args []string) error {
 		if e.RerankError != nil {
 			out.RerankError = e.RerankError.Error()
 		}
-		return a.printJSON(out)
+		return ui.printJSON(out)
 	}
-	return a.printText(explain(e))
+	return ui.printText(explain(e))
 }
 
 // addends writes terms as a sum: " = a 1.000 × 2 + b …".
