@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/edit"
 	"github.com/repertoire-skills/repertoire/internal/words"
-	"github.com/repertoire-skills/repertoire/internal/yamledit"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -127,7 +126,7 @@ func (e *Editor) Disable(r Rule, in Scope) (search.Place, error) {
 	if err != nil || place.Line > 0 {
 		return place, err
 	}
-	return place, e.add(path, yamledit.Text(r.Text))
+	return place, e.add(path, r.Text)
 }
 
 // Enable removes a rule that disables. done is false if the file has none.
@@ -233,9 +232,9 @@ func (e *Editor) disabledPath(base []string, kind string, found bool) ([]string,
 	case n == nil && kind == KindName, isList && kind == KindName:
 		return base, nil
 	case isList && !found:
-		data, err := yamledit.Wrap(e.data, base, KindName)
+		data, err := edit.Wrap(e.data, edit.To(base...), KindName)
 		if err != nil {
-			return nil, e.refused(err, "write its names as "+hand(append(slices.Clone(base), KindName), "…"))
+			return nil, e.refused(err, "write its names as "+hand(append(slices.Clone(base), KindName), edit.Number("…"))) // as it is
 		}
 		e.data = data
 	}
@@ -244,20 +243,8 @@ func (e *Editor) disabledPath(base []string, kind string, found bool) ([]string,
 
 // node returns the value at a path of keys; nil means that there is none.
 func (e *Editor) node(path []string) *yaml.Node {
-	at, err := decode(e.File, e.data)
-	if err != nil {
-		return nil
-	}
-	for _, key := range path {
-		var next *yaml.Node
-		for i := 0; at != nil && i+1 < len(at.Content) && at.Kind == yaml.MappingNode; i += 2 {
-			if at.Content[i].Value == key {
-				next = at.Content[i+1]
-			}
-		}
-		at = next
-	}
-	return at
+	n, _ := edit.YAMLNode(e.data, path...) // nil after an error
+	return n
 }
 
 // agent returns an agent of the file.
@@ -304,7 +291,7 @@ func (e *Editor) Pin(agent, name string) (done bool, err error) {
 	if err != nil || slices.ContainsFunc(pinned, Rule{KindName, name}.equal) {
 		return false, err
 	}
-	return true, e.add(path, yamledit.Text(name))
+	return true, e.add(path, name)
 }
 
 // Unpin removes the pin of a skill for an agent; done is false if there is none.
@@ -330,30 +317,36 @@ func (e *Editor) pinned(agent string) (names, path []string, err error) {
 }
 
 // add adds an item to the list at a path of keys.
-func (e *Editor) add(path []string, item string) error {
-	data, err := yamledit.Add(e.data, path, item)
+func (e *Editor) add(path []string, item any) error {
+	at := edit.To(path...)
+	data, _, err := edit.Set(edit.YAML, e.data, at.With(len(e.items(path))), item)
 	return e.change(data, err, "write by hand: "+hand(path, item))
+}
+
+// items returns the items of the list at a path of keys. A single value is a list of one.
+func (e *Editor) items(path []string) []*yaml.Node {
+	n := e.node(path)
+	switch {
+	case n == nil:
+		return nil
+	case n.Kind == yaml.SequenceNode:
+		return n.Content
+	}
+	return []*yaml.Node{n}
 }
 
 // remove removes the first item that a function accepts from the list at a path of keys.
 func (e *Editor) remove(path []string, accept func(string) bool) error {
-	n := e.node(path)
-	if n == nil {
-		return &Error{File: e.File, Err: fmt.Errorf("there is no %s", strings.Join(path, "."))}
-	}
-	items := n.Content
-	if n.Kind == yaml.ScalarNode {
-		items = []*yaml.Node{n}
-	}
+	items := e.items(path)
 	i := slices.IndexFunc(items, func(item *yaml.Node) bool { return accept(item.Value) })
 	if i < 0 {
-		return &Error{e.File, n.Line, fmt.Errorf("%s has no such entry", strings.Join(path, "."))}
+		return &Error{File: e.File, Err: fmt.Errorf("%s has no such entry", strings.Join(path, "."))}
 	}
 	return e.removeAt(path, i, items[i].Line)
 }
 
 func (e *Editor) removeAt(path []string, index, line int) error {
-	data, err := yamledit.Remove(e.data, path, index)
+	data, _, err := edit.Remove(edit.YAML, e.data, edit.To(path...).With(index))
 	return e.change(data, err, fmt.Sprintf("remove it from line %d by hand", line))
 }
 
@@ -378,17 +371,11 @@ func (e *Editor) change(data []byte, err error, hint string) error {
 // refused returns the error for an edit that is not safe.
 func (e *Editor) refused(err error, hint string) error {
 	line := 0
-	if bad, ok := errors.AsType[*yamledit.RefusedError](err); ok {
+	if bad, ok := errors.AsType[*edit.Error](err); ok {
 		line = bad.Line
 	}
 	return &Error{e.File, line, fmt.Errorf("%w; %s", err, hint)}
 }
 
 // hand returns what a person writes to add an item at a path.
-func hand(path []string, item string) string {
-	text := "[" + item + "]"
-	for _, key := range slices.Backward(path[1:]) {
-		text = "{" + yamledit.Text(key) + ": " + text + "}"
-	}
-	return cmp.Or(path[0], "") + ": " + text
-}
+func hand(path []string, item any) string { return edit.YAMLLine(edit.To(path...).With(0), item) }

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
-	"github.com/repertoire-skills/repertoire/internal/yamledit"
 )
 
 // edited edits a file with this text and returns what it is then, or the error, in which
@@ -65,11 +64,11 @@ func TestEditDisabled(t *testing.T) {
 		{"already by a pattern", "disabled: \"x*\"\n", disable(name("xy"), config.Scope{}), "disabled: \"x*\"\n"},
 		{"mapping", "disabled:\n  # c\n  names: [y]\n", disable(name("x"), config.Scope{}), "disabled:\n  # c\n  names: [y, x]\n"},
 		{"tag", "", disable(tag, config.Scope{}), "disabled:\n  tags:\n    - t\n"},
-		{"tag beside names", "disabled: [y] # c\n", disable(tag, config.Scope{}), "disabled: {names: [y], tags: [t]} # c\n"},
+		{"tag beside names", "disabled: [y] # c\n", disable(tag, config.Scope{}), "disabled: {tags: [t], names: [y]} # c\n"},
 		{"tag beside lines", "disabled: # c\n  - y # d\n", disable(tag, config.Scope{}), "disabled: # c\n  tags:\n    - t\n  names:\n  - y # d\n"},
-		{"agent", "agents:\n  a: {} # c\n", disable(name("x"), agent), "agents:\n  a: {exclude: {names: [x]}} # c\n"},
+		{"agent", "agents:\n  a: {} # c\n", disable(name("x"), agent), "agents:\n  a:  # c\n    exclude:\n      names:\n        - x\n"},
 		{"agent with lines", "agents:\n  a: # c\n    pinned: [z]\n", disable(tag, agent), "agents:\n  a: # c\n    exclude:\n      tags:\n        - t\n    pinned: [z]\n"},
-		{"project", "user: true\n", disable(name("x"), project), "user: true\nprojects:\n  \"/p\":\n    disabled:\n      - x\n"},
+		{"project", "user: true\n", disable(name("x"), project), "user: true\nprojects:\n  /p:\n    disabled:\n      - x\n"},
 		{"project that is there", "projects:\n  /q/../p: {disabled: y}\n", disable(name("x"), project), "projects:\n  /q/../p: {disabled: [y, x]}\n"},
 		{"enable", "disabled: # c\n  - x # why\n  # d\n  - y\n", enable(name("x"), config.Scope{}), "disabled: # c\n  # d\n  - y\n"},
 		{"enable twice", "disabled: [x, y, X]\n", enable(name("x"), config.Scope{}), "disabled: [y]\n"},
@@ -129,8 +128,8 @@ func TestEditRoots(t *testing.T) {
 		change       func(*config.Editor) error
 		after        string
 	}{
-		{"folder", "", add("/x", nil), "roots:\n  - \"/x\"\n"},
-		{"folder with a label", "roots: []\n", add("/x", func(r *config.Root) { r.Label = "l" }), "roots: [{path: \"/x\", label: l}]\n"},
+		{"folder", "", add("/x", nil), "roots:\n  - /x\n"},
+		{"folder with a label", "roots: []\n", add("/x", func(r *config.Root) { r.Label = "l" }), "roots: [{path: /x, label: l}]\n"},
 		{"repository", some, add("https://github.com/o/r", func(r *config.Root) { r.Ref, r.Sub = "v1.0", "s" }),
 			some + "  - {git: \"https://github.com/o/r\", ref: v1.0, path: s}\n"},
 		{"archive", some, add("https://h/x.zip", func(r *config.Root) { r.Fetch, r.Trusted = "@daily", true }),
@@ -230,7 +229,7 @@ func FuzzParse(f *testing.F) {
 		}
 		before.Disabled, after.Disabled = nil, nil
 		if diff := cmp.Diff(before, after, withoutPlaces); diff != "" {
-			t.Errorf("%q after %s: (-before +after)\n%s", text, yamledit.Text(rule.Text), diff)
+			t.Errorf("%q after %s: (-before +after)\n%s", text, rule.Text, diff)
 		}
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/edit"
 	"github.com/repertoire-skills/repertoire/internal/words"
-	"github.com/repertoire-skills/repertoire/internal/yamledit"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -83,11 +83,11 @@ func sameRoot(a, b Root) bool {
 }
 
 // itemOf returns a root as it is written in the file.
-func itemOf(r Root) string {
-	var fields []string
+func itemOf(r Root) any {
+	var fields edit.Object
 	add := func(key, text string) {
 		if text != "" {
-			fields = append(fields, key, yamledit.Text(text))
+			fields = append(fields, edit.Member{Key: key, Value: text})
 		}
 	}
 	if !r.Elsewhere() {
@@ -100,12 +100,12 @@ func itemOf(r Root) string {
 	add("label", r.Label)
 	add("fetch", r.Fetch)
 	if r.Trusted {
-		fields = append(fields, "trusted", "true")
+		fields = append(fields, edit.Member{Key: "trusted", Value: true})
 	}
 	if !r.Elsewhere() && r.Label == "" {
-		return yamledit.Text(short(r.Path))
+		return short(r.Path)
 	}
-	return yamledit.Mapping(fields...)
+	return fields
 }
 
 // RemoveRoot removes the root with a label, a path or a URL, and returns it.

@@ -1,60 +1,25 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"strconv"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
+	"github.com/repertoire-skills/repertoire/internal/edit"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
 // decode returns the top node of a file with one YAML document; nil means that the file
 // has none.
-func decode(name string, data []byte) (top *yaml.Node, err error) {
-	// The library panics on some malformed comments and anchors.
-	defer func() {
-		if r := recover(); r != nil {
-			top, err = nil, &Error{File: name, Err: fmt.Errorf("malformed YAML: %v", r)}
-		}
-	}()
-	var doc, more yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	err = decoder.Decode(&doc)
-	if errors.Is(err, io.EOF) {
-		return nil, nil
+func decode(name string, data []byte) (*yaml.Node, error) {
+	top, err := edit.YAMLNode(data)
+	if bad, ok := errors.AsType[*edit.Error](err); ok {
+		return nil, &Error{name, bad.Line, errors.New(bad.Message)}
 	}
-	if err == nil {
-		err = decoder.Decode(&more)
-	}
-	switch {
-	case err == nil:
-		return nil, &Error{name, more.Line, errors.New("a second document; a configuration is one")}
-	case !errors.Is(err, io.EOF):
-		return nil, yamlError(name, err)
-	case len(doc.Content) == 0 || isNull(doc.Content[0]):
-		return nil, nil
-	}
-	return doc.Content[0], nil
-}
-
-var yamlMessage = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
-
-// yamlError rewrites a syntax error so that it begins with file and line, like other
-// errors.
-func yamlError(name string, err error) error {
-	message, line := err.Error(), 0
-	if found := yamlMessage().FindStringSubmatch(message); found != nil {
-		message = message[len(found[0]):]
-		line, _ = strconv.Atoi(found[1]) // 0 without a line
-	}
-	return &Error{name, line, errors.New(message)}
+	return top, err
 }
 
 // parser reads one file; its errors name the line and the key.

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/edit"
 )
 
 // An Edit is the change of one file.
@@ -26,9 +27,9 @@ type Edit struct {
 	Existed bool
 	Delete  bool // remove the file: we made it, and it holds nothing else
 
-	format     format
+	format     edit.Format
 	tree       any // of After
-	made       []path
+	made       []edit.Path
 	mode       fs.FileMode
 	pristine   bool            // nothing of ours was in it before
 	clients    []client.Client // clients that may have an entry in it
@@ -58,12 +59,12 @@ func readConfig(file string) ([]byte, error) {
 }
 
 // readTree reads and decodes a file; nil means that there is none.
-func readTree(file string, f format) (any, error) {
+func readTree(file string, f edit.Format) (any, error) {
 	data, err := readConfig(file)
 	if err != nil || len(data) == 0 {
 		return nil, err
 	}
-	return f.decode(data)
+	return f.Decode(data)
 }
 
 // realPath resolves the links of a path whose last parts may not exist. Edits change the
@@ -93,7 +94,7 @@ func realPath(file string) string {
 
 // open returns the edit of a client's file in a scope, an error for the file "". It
 // returns the same edit for the same file.
-func (p *planner) open(file string, s client.Scope, clientName string, f format) (*Edit, error) {
+func (p *planner) open(file string, s client.Scope, clientName string, f edit.Format) (*Edit, error) {
 	if file == "" {
 		return nil, fs.ErrNotExist
 	}
@@ -114,11 +115,11 @@ func (p *planner) open(file string, s client.Scope, clientName string, f format)
 	if info, err := os.Stat(real); err == nil {
 		ed.Existed, ed.mode = true, info.Mode().Perm()
 	}
-	if ed.tree, err = f.decode(data); err != nil {
+	if ed.tree, err = f.Decode(data); err != nil {
 		return nil, placed(err, file, "; it is left alone")
 	}
 	if _, ok := ed.tree.(map[string]any); !ok && ed.tree != nil {
-		return nil, &placeError{File: file, Line: 1, Message: "the file holds " + kindOf(ed.tree) + ", not settings; it is left alone"}
+		return nil, &edit.Error{File: file, Line: 1, Message: "the file holds " + edit.KindOf(ed.tree) + ", not settings; it is left alone"}
 	}
 	ed.pristine = !p.env.anyOurs(ed, p.record)
 	p.plan.files[real] = ed
@@ -142,45 +143,41 @@ func placed(err error, file, more string) error {
 	if _, ok := errors.AsType[*linkError](err); ok {
 		return err // it names the file, or a folder above
 	}
-	at, ok := errors.AsType[*placeError](err)
+	at, ok := errors.AsType[*edit.Error](err)
 	if !ok {
 		return fmt.Errorf("%s: %w%s", file, err, more)
 	}
-	return &placeError{File: file, Line: at.Line, Column: at.Column, Message: at.Message + more}
+	return &edit.Error{File: file, Line: at.Line, Column: at.Column, Message: at.Message + more}
 }
 
-// change changes the text, unless that would do more than safe accepts.
-func (ed *Edit) change(f func(data []byte) ([]byte, error), safe func(tree any) bool) error {
+// change changes the text.
+func (ed *Edit) change(f func(data []byte) ([]byte, any, error)) error {
 	if ed.mode&0o200 == 0 {
 		return fmt.Errorf("%s is read-only", ed.Shown)
 	}
-	data, err := f(ed.After)
+	data, tree, err := f(ed.After)
+	if errors.Is(err, edit.ErrUnsafe) {
+		return placed(err, ed.Shown, "; do it by hand")
+	}
 	if err != nil {
-		if _, inFile := f(ed.Before); inFile != nil {
+		if _, _, inFile := f(ed.Before); inFile != nil {
 			err = inFile // with the line as it is in the file
 		}
 		return placed(err, ed.Shown, "")
-	}
-	tree, err := ed.format.decode(data)
-	if err != nil || !safe(tree) {
-		return fmt.Errorf("%s: it cannot be edited without touching other settings; do it by hand", ed.Shown)
 	}
 	ed.After, ed.tree = data, tree
 	return nil
 }
 
-// set makes the value at a path be v. It checks that nothing else is different
-// then.
-func (ed *Edit) set(at path, v any) error {
+// set makes the value at a path be v.
+func (ed *Edit) set(at edit.Path, v any) error {
 	before := ed.tree
-	err := ed.change(func(data []byte) ([]byte, error) { return ed.format.set(data, at, v) }, func(tree any) bool {
-		return reflect.DeepEqual(lookup(tree, at), plain(v)) && reflect.DeepEqual(without(tree, at), without(before, at))
-	})
+	err := ed.change(func(data []byte) ([]byte, any, error) { return edit.Set(ed.format, data, at, v) })
 	for i := 1; i < len(at) && err == nil; i++ {
 		if _, ok := at[i-1].(int); ok {
 			break
 		}
-		if !has(before, at[:i]) {
+		if !edit.Has(before, at[:i]) {
 			ed.made = append(ed.made, at[:i])
 		}
 	}
@@ -189,30 +186,13 @@ func (ed *Edit) set(at path, v any) error {
 
 // remove removes the value at a path, and the containers around it that were
 // made for it and are empty now.
-func (ed *Edit) remove(at path, rec *record) error {
-	before, parent := ed.tree, at[:len(at)-1]
-	err := ed.change(func(data []byte) ([]byte, error) { return ed.format.remove(data, at) },
-		func(tree any) bool { return onlyLost(before, tree, at) })
-	if err != nil || len(parent) == 0 || !isEmpty(lookup(ed.tree, parent)) || !has(ed.tree, parent) || !rec.made(ed.File, parent) {
+func (ed *Edit) remove(at edit.Path, rec *record) error {
+	parent := at[:len(at)-1]
+	err := ed.change(func(data []byte) ([]byte, any, error) { return edit.Remove(ed.format, data, at) })
+	if err != nil || len(parent) == 0 || !edit.IsEmpty(edit.Lookup(ed.tree, parent)) || !edit.Has(ed.tree, parent) || !rec.made(ed.File, parent) {
 		return err
 	}
 	return ed.remove(parent, rec)
-}
-
-// onlyLost reports whether after is before without what was at a path.
-func onlyLost(before, after any, at path) bool {
-	i, ok := at[len(at)-1].(int)
-	if !ok {
-		return !has(after, at) && reflect.DeepEqual(without(before, at), without(after, at))
-	}
-	parent := at[:len(at)-1]
-	was, _ := lookup(before, parent).([]any)
-	is, _ := lookup(after, parent).([]any)
-	if i >= len(was) || len(is) != len(was)-1 {
-		return false
-	}
-	was = slices.Delete(slices.Clone(was), i, i+1)
-	return (len(was) == 0 || reflect.DeepEqual(was, is)) && reflect.DeepEqual(without(before, parent), without(after, parent))
 }
 
 // restore removes all traces of the setup, not only the entries, when nobody but
@@ -238,7 +218,7 @@ func (ed *Edit) restore(env *Env, rec *record) {
 	if err != nil {
 		return
 	}
-	if tree, err := ed.format.decode(original); err == nil && reflect.DeepEqual(meaning(tree), left) {
+	if tree, err := ed.format.Decode(original); err == nil && reflect.DeepEqual(meaning(tree), left) {
 		ed.After = original
 	}
 }
@@ -265,7 +245,7 @@ func full(v any) any {
 		}
 		v = out
 	}
-	if isEmpty(v) {
+	if edit.IsEmpty(v) {
 		return nil
 	}
 	return v

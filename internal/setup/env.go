@@ -4,6 +4,7 @@ import (
 	"net/url"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/edit"
 )
 
 var scopes = []client.Scope{client.User, client.Project}
@@ -48,26 +49,15 @@ func (s *Server) flags() []string {
 	return list
 }
 
-// A format reads and edits files of one language.
-type format interface {
-	// decode returns the content as maps, lists, texts and so on; nil means that the
-	// file is empty.
-	decode(data []byte) (any, error)
-	// set sets the value at a path to v and touches nothing else.
-	set(data []byte, p path, v any) ([]byte, error)
-	// remove removes the value at a path and touches nothing else.
-	remove(data []byte, p path) ([]byte, error)
-}
-
 // formatOf returns the format of the file with a client's MCP servers.
-func formatOf(c client.Client) format {
+func formatOf(c client.Client) edit.Format {
 	switch c.MCP.Format {
 	case client.TOML:
-		return tomlFormat{}
+		return edit.TOML
 	case client.YAML:
-		return yamlFormat{}
+		return edit.YAML
 	}
-	return jsonFormat{}
+	return edit.JSON
 }
 
 // hookFiles returns the files with a client's hooks. There are none if the client has no

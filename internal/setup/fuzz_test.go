@@ -8,14 +8,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/edit"
 )
 
 // fuzzFormat sets and removes an entry in a document. Whatever the document is:
 // nothing else may change in meaning, comments stay, an entry that was taken
 // back leaves a document of the same meaning, and a document with the entry in
 // the same bytes when it is set again.
-func fuzzFormat(t *testing.T, f format, data []byte, at path, v object) {
-	before, err := f.decode(data)
+func fuzzFormat(t *testing.T, f edit.Format, data []byte, at edit.Path, v edit.Object) {
+	before, err := f.Decode(data)
 	if err != nil {
 		return // not a document; nothing is written to it
 	}
@@ -24,7 +25,7 @@ func fuzzFormat(t *testing.T, f format, data []byte, at path, v object) {
 	}
 	e := &Env{Program: program}
 	ed := &Edit{File: "f", Shown: "f", Before: data, After: data, format: f, tree: before, mode: 0o600}
-	if has(before, at) || e.mcpWords(lookup(before, at)) != nil {
+	if edit.Has(before, at) || e.mcpWords(edit.Lookup(before, at)) != nil {
 		return
 	}
 	if err := ed.set(at, v); err != nil {
@@ -47,20 +48,20 @@ func fuzzFormat(t *testing.T, f format, data []byte, at path, v object) {
 	if !isSubsequence(data, ed.After) {
 		t.Fatalf("%q has lost something in the end: %q", data, ed.After)
 	}
-	if _, err := f.decode(ed.After); err != nil {
+	if _, err := f.Decode(ed.After); err != nil {
 		t.Fatalf("%q cannot be read: %v", ed.After, err)
 	}
 }
 
 // entryOf returns the entry of our MCP server in the form of a client.
-func entryOf(name string) object {
+func entryOf(name string) edit.Object {
 	c, _ := client.Find(name)
 	return c.MCP.Entry("skills", []string{program, "mcp"})
 }
 
-func namesOf(paths []path) (names [][]string) {
+func namesOf(paths []edit.Path) (names [][]string) {
 	for _, p := range paths {
-		names = append(names, p.names())
+		names = append(names, p.Names())
 	}
 	return names
 }
@@ -86,13 +87,13 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fuzzFormat(t, jsonFormat{}, data, path{"m", "skills"}, entryOf("claude"))
-		tree, err := jsonFormat{}.decode(data)
+		fuzzFormat(t, edit.JSON, data, edit.Path{"m", "skills"}, entryOf("claude"))
+		tree, err := edit.JSON.Decode(data)
 		if err != nil {
 			return
 		}
-		list, _ := lookup(tree, path{"m", "x"}).([]any)
-		fuzzFormat(t, jsonFormat{}, data, path{"m", "x", len(list)}, object{{Key: "hooks", Value: []any{object{{Key: "command", Value: "a"}}}}})
+		list, _ := edit.Lookup(tree, edit.Path{"m", "x"}).([]any)
+		fuzzFormat(t, edit.JSON, data, edit.Path{"m", "x", len(list)}, edit.Object{{Key: "hooks", Value: []any{edit.Object{{Key: "command", Value: "a"}}}}})
 	})
 }
 
@@ -101,7 +102,7 @@ func FuzzTOML(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fuzzFormat(t, tomlFormat{}, data, path{"m", "skills"}, entryOf("codex"))
+		fuzzFormat(t, edit.TOML, data, edit.Path{"m", "skills"}, entryOf("codex"))
 	})
 }
 
@@ -111,7 +112,7 @@ func FuzzYAML(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fuzzFormat(t, yamlFormat{}, data, path{"m", "skills"}, entryOf("goose"))
+		fuzzFormat(t, edit.YAML, data, edit.Path{"m", "skills"}, entryOf("goose"))
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/edit"
 )
 
 // listingOf returns the settings that make a client list skills by their names only; nil
@@ -44,7 +45,7 @@ func NewListingPlan(env *Env, c client.Client, s client.Scope, names []string, o
 
 func (p *planner) listing(c client.Client, names []string, on bool) Change {
 	settings := cmp.Or(listingOf(c), new(client.ListingSettings))
-	ch, ed, ok := p.begin(c, Listing, settings.Files, jsonFormat{})
+	ch, ed, ok := p.begin(c, Listing, settings.Files, edit.JSON)
 	switch {
 	case !ok:
 		return ch
@@ -55,24 +56,24 @@ func (p *planner) listing(c client.Client, names []string, on bool) Change {
 }
 
 func listNames(ch Change, ed *Edit, l *client.ListingSettings, names []string) Change {
-	at := path{l.Overrides}
-	var missing object
+	at := edit.Path{l.Overrides}
+	var missing edit.Object
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
-		if !has(ed.tree, at.with(name)) {
-			missing = append(missing, member{Key: name, Value: l.NameOnly})
+		if !edit.Has(ed.tree, at.With(name)) {
+			missing = append(missing, edit.Member{Key: name, Value: l.NameOnly})
 			ed.overridden = append(ed.overridden, name)
 		}
 	}
 	if len(missing) == 0 {
 		return settled(ch, Unchanged, nil)
 	}
-	ch.Snippet = snippet(jsonFormat{}, at, missing)
-	if !has(ed.tree, at) {
+	ch.Snippet = snippet(edit.JSON, at, missing)
+	if !edit.Has(ed.tree, at) {
 		ed.made = append(ed.made, at)
 		return settled(ch, Added, ed.set(at, missing))
 	}
 	for _, m := range missing {
-		if err := ed.set(at.with(m.Key), l.NameOnly); err != nil {
+		if err := ed.set(at.With(m.Key), l.NameOnly); err != nil {
 			return settled(ch, Updated, err)
 		}
 	}
@@ -86,8 +87,8 @@ func (p *planner) listInFull(ch Change, ed *Edit, l *client.ListingSettings) Cha
 		return ch
 	}
 	for _, name := range r.Overrides {
-		at := path{l.Overrides, name}
-		if lookup(ed.tree, at) != l.NameOnly { // the user has decided anew
+		at := edit.Path{l.Overrides, name}
+		if edit.Lookup(ed.tree, at) != l.NameOnly { // the user has decided anew
 			continue
 		}
 		if err := ed.remove(at, p.record); err != nil {
@@ -107,7 +108,7 @@ func (ed *Edit) overrides(before []string) []string {
 			continue
 		}
 		for _, name := range slices.Concat(before, ed.overridden) {
-			if lookup(ed.tree, path{l.Overrides, name}) == l.NameOnly && !slices.Contains(now, name) {
+			if edit.Lookup(ed.tree, edit.Path{l.Overrides, name}) == l.NameOnly && !slices.Contains(now, name) {
 				now = append(now, name)
 			}
 		}
@@ -178,17 +179,17 @@ func tuned(env *Env, l client.Listing, skills []Listed) (client.Listing, []Liste
 	var fraction float64
 	overrides := make(map[string]any)
 	for _, at := range set.Read {
-		tree, err := readTree(at(&env.Machine), jsonFormat{})
+		tree, err := readTree(at(&env.Machine), edit.JSON)
 		if err != nil {
 			continue
 		}
-		if v, ok := lookup(tree, path{set.Fraction}).(number); ok {
+		if v, ok := edit.Lookup(tree, edit.Path{set.Fraction}).(edit.Number); ok {
 			_ = json.Unmarshal([]byte(v), &fraction)
 		}
-		if v, ok := lookup(tree, path{set.Cut}).(number); ok {
+		if v, ok := edit.Lookup(tree, edit.Path{set.Cut}).(edit.Number); ok {
 			_ = json.Unmarshal([]byte(v), &l.Cut)
 		}
-		m, _ := lookup(tree, path{set.Overrides}).(map[string]any)
+		m, _ := edit.Lookup(tree, edit.Path{set.Overrides}).(map[string]any)
 		maps.Copy(overrides, m)
 	}
 	var chars int

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/edit"
 )
 
 // A Request says what to set up, or to remove.
@@ -157,7 +158,7 @@ func (p *planner) finish() {
 	for _, c := range p.plan.Changes {
 		asked[c.Client] = true
 	}
-	statuses := scan(p.env, client.All(), func(file string, f format) (any, error) {
+	statuses := scan(p.env, client.All(), func(file string, f edit.Format) (any, error) {
 		if ed := p.plan.files[realPath(file)]; ed != nil {
 			return ed.tree, nil
 		}
@@ -189,7 +190,7 @@ func (p *planner) shadowed() {
 }
 
 // begin opens the file of a change. ok is false when the change is refused.
-func (p *planner) begin(c client.Client, kind string, files client.Places, f format) (ch Change, ed *Edit, ok bool) {
+func (p *planner) begin(c client.Client, kind string, files client.Places, f edit.Format) (ch Change, ed *Edit, ok bool) {
 	ch = Change{Client: c.Name, Kind: kind, Scope: p.req.Scope, Action: Refused}
 	if len(files.User)+len(files.Project) == 0 {
 		ch.Message = fmt.Sprintf("%s has no %s that could be set up", c.Title, kind)
@@ -218,7 +219,7 @@ func (p *planner) mcp(c client.Client) Change {
 	f := formatOf(c)
 	ch, ed, ok := p.begin(c, MCP, c.MCP.Files, f)
 	entry, words := p.env.entryOf(c, p.req.Name)
-	at := pathTo(c.MCP.Key...).with(p.req.Name)
+	at := edit.To(c.MCP.Key...).With(p.req.Name)
 	if !p.req.Remove {
 		ch.Snippet = snippet(f, at, entry)
 	}
@@ -230,7 +231,7 @@ func (p *planner) mcp(c client.Client) Change {
 		return ch
 	}
 	ed.commands = append(ed.commands, commandOf(words))
-	existing := lookup(ed.tree, at)
+	existing := edit.Lookup(ed.tree, at)
 	ours := p.env.mcpWords(existing) != nil || p.env.ourURL(existing) != ""
 	switch {
 	case p.req.Remove && !ours: // under another name it may have been written by hand
@@ -247,7 +248,7 @@ func (p *planner) mcp(c client.Client) Change {
 				return settled(ch, Unchanged, nil)
 			}
 			named, _ := p.env.entryOf(c, s.Name)
-			action, err := ed.update(pathTo(c.MCP.Key...).with(s.Name), named, p.record)
+			action, err := ed.update(edit.To(c.MCP.Key...).With(s.Name), named, p.record)
 			return settled(ch, action, err)
 		}
 		return settled(ch, Added, ed.set(at, entry))
@@ -261,16 +262,16 @@ func (p *planner) mcp(c client.Client) Change {
 
 // update brings the command of an entry up to date. The user may have changed the other
 // members.
-func (ed *Edit) update(at path, entry object, rec *record) (action string, err error) {
+func (ed *Edit) update(at edit.Path, entry edit.Object, rec *record) (action string, err error) {
 	action = Unchanged
-	if before := urlOf(lookup(ed.tree, at)); (before != "") != (urlOf(plain(entry)) != "") {
+	if before := urlOf(edit.Lookup(ed.tree, at)); (before != "") != (urlOf(edit.Plain(entry)) != "") {
 		return Updated, ed.replace(at, entry, rec)
 	}
 	for _, m := range entry {
 		isCommand := slices.Contains(slices.Concat([]string{"command", "args", "cmd"}, urlKeys(), tokenKeys()), m.Key)
-		if isCommand && !reflect.DeepEqual(lookup(ed.tree, at.with(m.Key)), plain(m.Value)) {
+		if isCommand && !reflect.DeepEqual(edit.Lookup(ed.tree, at.With(m.Key)), edit.Plain(m.Value)) {
 			action = Updated
-			if err := ed.set(at.with(m.Key), m.Value); err != nil {
+			if err := ed.set(at.With(m.Key), m.Value); err != nil {
 				return action, err
 			}
 		}
@@ -279,7 +280,7 @@ func (ed *Edit) update(at path, entry object, rec *record) (action string, err e
 }
 
 // replace puts an entry in the place of one of another kind.
-func (ed *Edit) replace(at path, entry object, rec *record) error {
+func (ed *Edit) replace(at edit.Path, entry edit.Object, rec *record) error {
 	if ed.set(at, entry) == nil {
 		return nil
 	}
@@ -300,12 +301,8 @@ func settled(ch Change, action string, err error) Change {
 }
 
 // snippet shows what to write at a place by hand.
-func snippet(f format, at path, v any) string {
-	text, err := f.set(nil, at, v)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
+func snippet(f edit.Format, at edit.Path, v any) string {
+	return strings.TrimSpace(edit.Snippet(f, at, v))
 }
 
 // Offers returns the clients on this machine, or with entries of ours, that have what a

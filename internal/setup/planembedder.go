@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/edit"
 )
 
 // Embedder is the kind of a change of the embedder.
@@ -18,10 +19,10 @@ type EmbeddingServer struct {
 }
 
 // members returns the settings of the server in the order in which they are written.
-func (s EmbeddingServer) members() object {
-	all := object{{Key: "base_url", Value: s.BaseURL}, {Key: "model", Value: s.Model}, {Key: "key_env", Value: s.KeyEnv},
+func (s EmbeddingServer) members() edit.Object {
+	all := edit.Object{{Key: "base_url", Value: s.BaseURL}, {Key: "model", Value: s.Model}, {Key: "key_env", Value: s.KeyEnv},
 		{Key: "query_prefix", Value: s.QueryPrefix}, {Key: "document_prefix", Value: s.DocumentPrefix}}
-	return slices.DeleteFunc(all, func(m member) bool { return m.Value == "" })
+	return slices.DeleteFunc(all, func(m edit.Member) bool { return m.Value == "" })
 }
 
 // NewEmbedderPlan plans that the configuration file of this program names an embedding
@@ -32,25 +33,25 @@ func NewEmbedderPlan(env *Env, file string, given bool, s EmbeddingServer) (*Pla
 	if err != nil {
 		return nil, err
 	}
-	at := pathTo("embedder")
-	whole := object{{Key: "openai", Value: s.members()}}
+	at := edit.To("embedder")
+	whole := edit.Object{{Key: "openai", Value: s.members()}}
 	ch := Change{Kind: Embedder, Scope: client.User, File: file, Action: Added}
 	if given {
 		ch.Client = client.Generic
 	}
-	ed, err := p.open(file, ch.Scope, ch.Client, yamlFormat{})
+	ed, err := p.open(file, ch.Scope, ch.Client, edit.YAML)
 	if err == nil {
-		if lookup(ed.tree, at) != nil {
+		if edit.Lookup(ed.tree, at) != nil {
 			ch.Action = Updated
 		}
 		ed.save()
-		if err = ed.setMembers(at.with("openai"), s.members(), p.record); err != nil {
+		if err = ed.setMembers(at.With("openai"), s.members(), p.record); err != nil {
 			ed.rollback()
 			err = ed.set(at, whole)
 		}
 	}
 	ch = settled(ch, ch.Action, err)
-	ch.Snippet = snippet(yamlFormat{}, at, whole)
+	ch.Snippet = snippet(edit.YAML, at, whole)
 	p.add(ch)
 	if ed != nil && string(ed.Before) != string(ed.After) {
 		p.plan.Edits = []*Edit{ed}
@@ -60,22 +61,22 @@ func NewEmbedderPlan(env *Env, file string, given bool, s EmbeddingServer) (*Pla
 
 // setMembers makes a mapping hold these members and no others, one by one, so that comments
 // in it stay.
-func (ed *Edit) setMembers(at path, o object, rec *record) error {
-	before, ok := lookup(ed.tree, at).(map[string]any)
+func (ed *Edit) setMembers(at edit.Path, o edit.Object, rec *record) error {
+	before, ok := edit.Lookup(ed.tree, at).(map[string]any)
 	if !ok {
-		return wrongKind(at, 0, 0, lookup(ed.tree, at), "a mapping")
+		return edit.WrongKind(at, 0, 0, edit.Lookup(ed.tree, at), "a mapping")
 	}
 	for _, m := range slices.Backward(o) { // a new member becomes the first
 		if before[m.Key] == m.Value {
 			continue
 		}
-		if err := ed.set(at.with(m.Key), m.Value); err != nil {
+		if err := ed.set(at.With(m.Key), m.Value); err != nil {
 			return err
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if !slices.ContainsFunc(o, func(m member) bool { return m.Key == name }) {
-			if err := ed.remove(at.with(name), rec); err != nil {
+		if !slices.ContainsFunc(o, func(m edit.Member) bool { return m.Key == name }) {
+			if err := ed.remove(at.With(name), rec); err != nil {
 				return err
 			}
 		}

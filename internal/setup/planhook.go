@@ -5,30 +5,31 @@ import (
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/edit"
 )
 
 // hasHook reports whether the hooks of a client are there in the wanted scope.
 func (p *planner) hasHook(c client.Client) bool {
-	ed, err := p.open(p.env.File(hookFiles(c), p.req.Scope), p.req.Scope, c.Name, jsonFormat{})
+	ed, err := p.open(p.env.File(hookFiles(c), p.req.Scope), p.req.Scope, c.Name, edit.JSON)
 	return err == nil && len(p.env.handlers(ed.tree, c.Hook)) > 0
 }
 
 // hook plans the hooks of a client, whose MCP server was planned before.
 func (p *planner) hook(c client.Client) Change {
-	ch, ed, ok := p.begin(c, Hook, hookFiles(c), jsonFormat{})
+	ch, ed, ok := p.begin(c, Hook, hookFiles(c), edit.JSON)
 	if c.Hook == nil {
 		return ch
 	}
 	server := p.serverOf(c)
-	ch.Snippet = snippet(jsonFormat{}, nil, p.env.hooksOf(c.Hook, server))
+	ch.Snippet = snippet(edit.JSON, nil, p.env.hooksOf(c.Hook, server))
 	if !ok {
 		return ch
 	}
 	ours := p.env.handlers(ed.tree, c.Hook)
 	action := Unchanged
 	for _, m := range c.Hook.Top {
-		if len(ours) == 0 && !has(ed.tree, path{m.Key}) {
-			if err := ed.set(path{m.Key}, m.Value); err != nil {
+		if len(ours) == 0 && !edit.Has(ed.tree, edit.Path{m.Key}) {
+			if err := ed.set(edit.Path{m.Key}, m.Value); err != nil {
 				return settled(ch, action, err)
 			}
 		}
@@ -76,12 +77,12 @@ func (p *planner) hookEvent(ed *Edit, form *client.Hook, ev client.Event, server
 		}
 		action := Unchanged
 		for _, key := range form.Lines {
-			was, _ := lookup(ed.tree, h.at.with(key)).(string)
+			was, _ := edit.Lookup(ed.tree, h.at.With(key)).(string)
 			if was == "" || was == line || p.env.hookWords(was, form.Args()...) == nil {
 				continue
 			}
 			action = Updated
-			if err := ed.set(h.at.with(key), line); err != nil {
+			if err := ed.set(h.at.With(key), line); err != nil {
 				return action, err
 			}
 		}
@@ -89,15 +90,15 @@ func (p *planner) hookEvent(ed *Edit, form *client.Hook, ev client.Event, server
 			return action, nil
 		}
 		group := h.at[:len(h.at)-2]
-		others, _ := lookup(ed.tree, group.with("hooks")).([]any)
-		was, _ := lookup(ed.tree, group.with("matcher")).(string)
+		others, _ := edit.Lookup(ed.tree, group.With("hooks")).([]any)
+		was, _ := edit.Lookup(ed.tree, group.With("matcher")).(string)
 		if was == "" || was == ev.Matches(server) || len(others) > 1 {
 			return action, nil
 		}
-		return Updated, ed.set(group.with("matcher"), ev.Matches(server))
+		return Updated, ed.set(group.With("matcher"), ev.Matches(server))
 	}
-	list, _ := lookup(ed.tree, path{"hooks", ev.Name}).([]any)
-	return Added, ed.set(path{"hooks", ev.Name, len(list)}, p.env.handlerOf(form, ev, server))
+	list, _ := edit.Lookup(ed.tree, edit.Path{"hooks", ev.Name}).([]any)
+	return Added, ed.set(edit.Path{"hooks", ev.Name, len(list)}, p.env.handlerOf(form, ev, server))
 }
 
 // hookLine is the command of a hook. It does not tell the version, since Codex
@@ -115,29 +116,29 @@ func (e *Env) hookLine(form *client.Hook, ev client.Event, server string) string
 }
 
 // handlerOf is what stands in the list of an event.
-func (e *Env) handlerOf(form *client.Hook, ev client.Event, server string) object {
+func (e *Env) handlerOf(form *client.Hook, ev client.Event, server string) edit.Object {
 	handler := form.Handler(e.OS, e.hookLine(form, ev, server))
 	if !form.Groups {
 		return handler
 	}
-	group := object{{Key: "hooks", Value: []any{handler}}}
+	group := edit.Object{{Key: "hooks", Value: []any{handler}}}
 	if matcher := ev.Matches(server); matcher != "" {
-		group = append(object{{Key: "matcher", Value: matcher}}, group...)
+		group = append(edit.Object{{Key: "matcher", Value: matcher}}, group...)
 	}
 	return group
 }
 
 // hooksOf is a whole file with the hooks of a client.
-func (e *Env) hooksOf(form *client.Hook, server string) object {
-	var events object
+func (e *Env) hooksOf(form *client.Hook, server string) edit.Object {
+	var events edit.Object
 	for _, ev := range form.SetUp() {
-		events = append(events, member{Key: ev.Name, Value: []any{e.handlerOf(form, ev, server)}})
+		events = append(events, edit.Member{Key: ev.Name, Value: []any{e.handlerOf(form, ev, server)}})
 	}
-	return append(slices.Clone(form.Top), member{Key: "hooks", Value: events})
+	return append(slices.Clone(form.Top), edit.Member{Key: "hooks", Value: events})
 }
 
 func (p *planner) removeHook(c client.Client) Change {
-	ch, ed, ok := p.begin(c, Hook, hookFiles(c), jsonFormat{})
+	ch, ed, ok := p.begin(c, Hook, hookFiles(c), edit.JSON)
 	if !ok {
 		return ch
 	}
@@ -146,7 +147,7 @@ func (p *planner) removeHook(c client.Client) Change {
 	for _, h := range slices.Backward(p.env.handlers(ed.tree, c.Hook)) {
 		at := h.at
 		if c.Hook.Groups {
-			list, _ := lookup(ed.tree, at[:len(at)-1]).([]any)
+			list, _ := edit.Lookup(ed.tree, at[:len(at)-1]).([]any)
 			if len(list) == 1 {
 				at = at[:len(at)-2] // the group with its matcher
 			}

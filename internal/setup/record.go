@@ -13,6 +13,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/edit"
 )
 
 // A record remembers what was written, so that it can be taken back.
@@ -67,12 +68,12 @@ func readRecord(state string) (*record, error) {
 
 // made reports whether we made a container. Without a record nobody knows, and
 // an empty one is no loss.
-func (r *record) made(file string, at path) bool {
+func (r *record) made(file string, at edit.Path) bool {
 	f := r.Files[file]
 	if f == nil {
 		return true
 	}
-	return slices.ContainsFunc(f.Made, func(names []string) bool { return slices.Equal(names, at.names()) })
+	return slices.ContainsFunc(f.Made, func(names []string) bool { return slices.Equal(names, at.Names()) })
 }
 
 // errChanged is the error for a file that somebody else has written to since
@@ -183,7 +184,7 @@ func (ed *Edit) write(env *Env, rec *record) error {
 	r.Wrote = digest(ed.After)
 	rec.Folders = append(rec.Folders, folders...)
 	for _, at := range ed.made {
-		r.Made = append(r.Made, at.names())
+		r.Made = append(r.Made, at.Names())
 	}
 	r.Overrides = ed.overrides(r.Overrides)
 	r.Commands = append(r.Commands, ed.commands...)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/edit"
 )
 
 // urlKeys are the members of an entry that hold the URL of a server, and tokenKeys those that
@@ -15,7 +16,7 @@ func tokenKeys() []string { return []string{"headers", "bearer_token_env_var", "
 // urlOf returns the URL of the entry of a server that clients reach over HTTP; "" for another.
 func urlOf(entry any) string {
 	for _, key := range urlKeys() {
-		if text, _ := lookup(entry, path{key}).(string); text != "" {
+		if text, _ := edit.Lookup(entry, edit.Path{key}).(string); text != "" {
 			return text
 		}
 	}
@@ -25,10 +26,10 @@ func urlOf(entry any) string {
 // tokenEnvOf returns the environment variable to which the entry of a server refers; "" means
 // that there is none.
 func tokenEnvOf(entry any) string {
-	if name, _ := lookup(entry, path{"bearer_token_env_var"}).(string); name != "" {
+	if name, _ := edit.Lookup(entry, edit.Path{"bearer_token_env_var"}).(string); name != "" {
 		return name
 	}
-	header, _ := lookup(entry, path{"headers", "Authorization"}).(string)
+	header, _ := edit.Lookup(entry, edit.Path{"headers", "Authorization"}).(string)
 	name, isVariable := strings.CutPrefix(strings.TrimPrefix(header, "Bearer "), "$")
 	if !isVariable && !strings.HasPrefix(name, "{") {
 		return ""
@@ -56,7 +57,7 @@ func (e *Env) ourURL(entry any) string {
 }
 
 // entryOf returns the entry of our server, and the words of its command, or its URL.
-func (e *Env) entryOf(c client.Client, name string) (entry object, words []string) {
+func (e *Env) entryOf(c client.Client, name string) (entry edit.Object, words []string) {
 	if e.Server.URL == "" {
 		words = slices.Concat([]string{e.Program, "mcp"}, e.Flags)
 		return c.MCP.Entry(name, words), words

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/edit"
 )
 
 // NewRemovalPlan plans to take everything back: all entries of ours in the settings of all
@@ -129,7 +130,7 @@ func (e *Env) remembered(file string) []Status {
 			found = append(found, st)
 		}
 	}
-	if tree, err := readTree(file, jsonFormat{}); err == nil && len(found) == 0 {
+	if tree, err := readTree(file, edit.JSON); err == nil && len(found) == 0 {
 		found = append(found, e.servedAt(file, tree, nil)...)
 	}
 	return found

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/edit"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -96,13 +97,13 @@ func (e *Env) uses(set *client.ListingSettings) map[string]bool {
 	if set == nil || set.Used == nil {
 		return used
 	}
-	tree, err := readTree(set.Used(&e.Machine), jsonFormat{})
+	tree, err := readTree(set.Used(&e.Machine), edit.JSON)
 	if err != nil {
 		return used
 	}
-	counts, _ := lookup(tree, pathTo(set.Uses...)).(map[string]any)
+	counts, _ := edit.Lookup(tree, edit.To(set.Uses...)).(map[string]any)
 	for name, use := range counts {
-		if n, ok := lookup(use, path{set.Use}).(number); ok {
+		if n, ok := edit.Lookup(use, edit.Path{set.Use}).(edit.Number); ok {
 			var count float64
 			used[strings.ToLower(name)] = json.Unmarshal([]byte(n), &count) == nil && count > 0
 		}

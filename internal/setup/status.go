@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/edit"
 )
 
 // A Registration is an entry of ours in a file of a client.
@@ -26,10 +27,10 @@ type Registration struct {
 	// Answer is what came of running it; nil means that it was not run.
 	Answer *Answer `json:"-"`
 
-	at      path     // of a handler: "hooks", the event, then its place
-	line    string   // of a handler: the command as it stands in the file
-	environ []string // of a server
-	token   string   // the environment variable with the token of a server
+	at      edit.Path // of a handler: "hooks", the event, then its place
+	line    string    // of a handler: the command as it stands in the file
+	environ []string  // of a server
+	token   string    // the environment variable with the token of a server
 }
 
 // A Status says what is set up for a client.
@@ -48,7 +49,7 @@ type FileProblem struct {
 
 // servers returns the entries of a file that run our MCP server.
 func (e *Env) servers(tree any, form client.MCP) []Registration {
-	m, _ := lookup(tree, pathTo(form.Key...)).(map[string]any)
+	m, _ := edit.Lookup(tree, edit.To(form.Key...)).(map[string]any)
 	var found []Registration
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if words := e.mcpWords(m[name]); words != nil {
@@ -63,11 +64,11 @@ func (e *Env) servers(tree any, form client.MCP) []Registration {
 // handlers returns the handlers of a file that run our hook, in the order of
 // their places.
 func (e *Env) handlers(tree any, form *client.Hook) []Registration {
-	events, _ := lookup(tree, path{"hooks"}).(map[string]any)
+	events, _ := edit.Lookup(tree, edit.Path{"hooks"}).(map[string]any)
 	var found []Registration
-	add := func(handler any, at path) {
+	add := func(handler any, at edit.Path) {
 		for _, key := range form.Lines {
-			line, _ := lookup(handler, path{key}).(string)
+			line, _ := edit.Lookup(handler, edit.Path{key}).(string)
 			if words := e.hookWords(line, form.Args()...); words != nil {
 				found = append(found, Registration{Kind: Hook, Words: words, at: at, line: line})
 				return
@@ -77,14 +78,14 @@ func (e *Env) handlers(tree any, form *client.Hook) []Registration {
 	for _, event := range slices.Sorted(maps.Keys(events)) {
 		list, _ := events[event].([]any)
 		for i, element := range list {
-			at := path{"hooks", event, i}
+			at := edit.Path{"hooks", event, i}
 			if !form.Groups {
 				add(element, at)
 				continue
 			}
-			group, _ := lookup(element, path{"hooks"}).([]any)
+			group, _ := edit.Lookup(element, edit.Path{"hooks"}).([]any)
 			for j, handler := range group {
-				add(handler, at.with("hooks", j))
+				add(handler, at.With("hooks", j))
 			}
 		}
 	}
@@ -94,7 +95,7 @@ func (e *Env) handlers(tree any, form *client.Hook) []Registration {
 // settings are files of a client where entries of ours can be.
 type settings struct {
 	files  client.Places
-	format format
+	format edit.Format
 	find   func(tree any) []Registration // our entries in a file: each server, one handler
 }
 
@@ -109,7 +110,7 @@ func (e *Env) settingsOf(c client.Client) []settings {
 			}
 			return ours[:min(len(ours), 1)]
 		}
-		all = append(all, settings{c.Hook.Files, jsonFormat{}, find}, settings{c.Hook.Also, jsonFormat{}, find})
+		all = append(all, settings{c.Hook.Files, edit.JSON, find}, settings{c.Hook.Also, edit.JSON, find})
 	}
 	return all
 }
@@ -139,7 +140,7 @@ func ScanOf(env *Env, clients []client.Client) []Status { return scan(env, clien
 
 // scan reads each file once: some files are large, and some hold both MCP servers and
 // hooks.
-func scan(env *Env, clients []client.Client, read func(file string, f format) (any, error)) []Status {
+func scan(env *Env, clients []client.Client, read func(file string, f edit.Format) (any, error)) []Status {
 	trees, bad := make(map[string]any), make(map[string]error)
 	var all []Status
 	for _, c := range clients {
@@ -279,20 +280,20 @@ func trustOf(env *Env, st Status, r Registration) trust {
 	if r.Kind != Hook || st.Client.Hook.Approvals == nil || len(r.at) < 5 {
 		return given
 	}
-	tree, err := readTree(st.Client.Hook.Approvals(&env.Machine), tomlFormat{})
+	tree, err := readTree(st.Client.Hook.Approvals(&env.Machine), edit.TOML)
 	if err != nil {
 		return pending
 	}
-	states, _ := lookup(tree, path{"hooks", "state"}).(map[string]any)
+	states, _ := edit.Lookup(tree, edit.Path{"hooks", "state"}).(map[string]any)
 	for key, state := range states {
 		file, place, ok := strings.Cut(key, ":user_prompt_submit:")
 		if !ok || place != fmt.Sprintf("%d:%d", r.at[2], r.at[4]) || realPath(file) != realPath(r.File) {
 			continue
 		}
-		if on, ok := lookup(state, path{"enabled"}).(bool); ok && !on {
+		if on, ok := edit.Lookup(state, edit.Path{"enabled"}).(bool); ok && !on {
 			return disabled
 		}
-		if hash, _ := lookup(state, path{"trusted_hash"}).(string); hash != "" {
+		if hash, _ := edit.Lookup(state, edit.Path{"trusted_hash"}).(string); hash != "" {
 			return given
 		}
 	}

@@ -1,4 +1,4 @@
-package setup
+package edit
 
 import (
 	"bytes"
@@ -16,16 +16,16 @@ import (
 // tomlFormat is TOML, where what is added is a table at the end of the file.
 type tomlFormat struct{}
 
-func (tomlFormat) decode(data []byte) (any, error) {
+func (tomlFormat) Decode(data []byte) (any, error) {
 	var m map[string]any
 	if err := toml.Unmarshal(bytes.TrimPrefix(data, []byte(bom)), &m); err != nil {
-		place := &placeError{Message: strings.TrimPrefix(err.Error(), "toml: ")}
+		place := &Error{Message: strings.TrimPrefix(err.Error(), "toml: ")}
 		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
 			place.Line, place.Column = at.Position()
 		}
 		return nil, place
 	}
-	return plain(m), nil
+	return Plain(m), nil
 }
 
 // A tomlLine is one expression of a file.
@@ -67,24 +67,14 @@ func tomlLines(data []byte) []tomlLine {
 	return lines
 }
 
-// names turns a path into the names it is made of.
-func (p path) names() []string {
-	var names []string
-	for _, step := range p {
-		name, _ := step.(string)
-		names = append(names, name)
-	}
-	return names
-}
-
 // set writes the table v at p, or one value of a table that is there.
-func (f tomlFormat) set(data []byte, p path, v any) ([]byte, error) {
-	tree, err := f.decode(data)
+func (f tomlFormat) set(data []byte, p Path, v any) ([]byte, error) {
+	tree, err := f.Decode(data)
 	if err != nil {
 		return nil, err
 	}
-	names := p.names()
-	if o, ok := v.(object); ok && lookup(tree, p) == nil {
+	names := p.Names()
+	if o, ok := v.(Object); ok && Lookup(tree, p) == nil {
 		return appendTable(data, names, o), nil
 	}
 	table, key := names[:len(names)-1], names[len(names)-1]
@@ -93,15 +83,15 @@ func (f tomlFormat) set(data []byte, p path, v any) ([]byte, error) {
 		switch {
 		case l.kind == unstable.KeyValue && slices.Equal(l.table, table) && slices.Equal(l.key, []string{key}):
 			return apply(data, splice{l.start, l.end, text}), nil
-		case l.kind == unstable.Table && slices.Equal(l.key, table) && lookup(tree, p) == nil:
+		case l.kind == unstable.Table && slices.Equal(l.key, table) && Lookup(tree, p) == nil:
 			indent := indentAt(data, l.start)
 			return apply(data, splice{l.end, l.end, eolOf(data) + indent + text}), nil
 		}
 	}
-	return nil, &placeError{Message: fmt.Sprintf("%q is not written as a table of its own", p[:len(p)-1].String())}
+	return nil, &Error{Message: fmt.Sprintf("%q is not written as a table of its own", p[:len(p)-1].String())}
 }
 
-func appendTable(data []byte, names []string, o object) []byte {
+func appendTable(data []byte, names []string, o Object) []byte {
 	eol := eolOf(data)
 	var b strings.Builder
 	if !isBlank(bytes.TrimPrefix(data, []byte(bom))) {
@@ -115,12 +105,12 @@ func appendTable(data []byte, names []string, o object) []byte {
 }
 
 // remove removes the table at p with what is below it.
-func (f tomlFormat) remove(data []byte, p path) ([]byte, error) {
-	if _, err := f.decode(data); err != nil {
+func (f tomlFormat) remove(data []byte, p Path) ([]byte, error) {
+	if _, err := f.Decode(data); err != nil {
 		return nil, err
 	}
 	var splices []splice
-	names := p.names()
+	names := p.Names()
 	for _, l := range tomlLines(data) {
 		key := l.key
 		if l.kind == unstable.KeyValue {

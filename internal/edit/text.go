@@ -1,4 +1,4 @@
-package setup
+package edit
 
 import (
 	"bytes"
@@ -74,10 +74,10 @@ func closed(data []byte, eol string) []byte {
 // isBlank reports whether a text holds only white space.
 func isBlank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
-// inBrackets writes texts as a list.
-func inBrackets(texts []string, quote func(string) string, comma string) string {
-	parts := make([]string, len(texts))
-	for i, text := range texts {
+// inBrackets writes values as a list.
+func inBrackets[T any](values []T, quote func(T) string, comma string) string {
+	parts := make([]string, len(values))
+	for i, text := range values {
 		parts[i] = quote(text)
 	}
 	return "[" + strings.Join(parts, comma) + "]"

@@ -1,4 +1,4 @@
-package setup
+package edit
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 // none.
 type jsonFormat struct{}
 
-func (jsonFormat) decode(data []byte) (any, error) {
+func (jsonFormat) Decode(data []byte) (any, error) {
 	if blank(data) {
 		return nil, nil
 	}
@@ -54,7 +54,7 @@ func parseJSON(data []byte) (hujson.Value, error) {
 		copy(text, "   ")
 	}
 	if err := client.CheckDepth(text); err != nil {
-		return hujson.Value{}, &placeError{Line: 1, Message: err.Error()}
+		return hujson.Value{}, &Error{Line: 1, Message: err.Error()}
 	}
 	v, err := hujson.Parse(text)
 	if err != nil {
@@ -84,7 +84,7 @@ func treeOf(v hujson.Value) any {
 		case 't', 'f':
 			return v.Bool()
 		case '0':
-			return number(v)
+			return Number(v)
 		}
 	}
 	return nil
@@ -93,7 +93,7 @@ func treeOf(v hujson.Value) any {
 func nameOf(m hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
 
 // set makes the value at p be v. Containers on the way there are made.
-func (f jsonFormat) set(data []byte, p path, v any) ([]byte, error) {
+func (f jsonFormat) set(data []byte, p Path, v any) ([]byte, error) {
 	style := styleOf(data)
 	if blank(data) {
 		text := style.render(wrapped(p, v), "") + style.eol
@@ -111,12 +111,12 @@ func (f jsonFormat) set(data []byte, p path, v any) ([]byte, error) {
 
 // follow goes along a path as far as it leads. It returns the value there, and the steps
 // that are left.
-func (jsonFormat) follow(data []byte, p path) (at hujson.Value, left path, err error) {
+func (jsonFormat) follow(data []byte, p Path) (at hujson.Value, left Path, err error) {
 	if at, err = parseJSON(data); err != nil {
 		return at, nil, err
 	}
 	for i, step := range p {
-		next, index, err := child(data, at, p[:i], step)
+		next, index, err := childOf(data, at, p[:i], step)
 		if err != nil || index < 0 {
 			return at, p[i:], err
 		}
@@ -125,22 +125,10 @@ func (jsonFormat) follow(data []byte, p path) (at hujson.Value, left path, err e
 	return at, nil, nil
 }
 
-// wrapped puts a value into the containers that a path goes through.
-func wrapped(p path, v any) any {
-	for i := len(p) - 1; i >= 0; i-- {
-		if name, ok := p[i].(string); ok {
-			v = object{{Key: name, Value: v}}
-		} else {
-			v = []any{v}
-		}
-	}
-	return v
-}
-
-// child returns the value that one step leads to, and its index among its siblings, -1
+// childOf returns the value that one step leads to, and its index among its siblings, -1
 // for none. It returns an error if a value of another type is in the way, or if a name
 // occurs twice, since clients differ in which one they read.
-func child(data []byte, v hujson.Value, at path, step any) (found hujson.Value, index int, err error) {
+func childOf(data []byte, v hujson.Value, at Path, step any) (found hujson.Value, index int, err error) {
 	if v.Value.Kind() == 'n' {
 		return found, -1, nil
 	}
@@ -150,7 +138,7 @@ func child(data []byte, v hujson.Value, at path, step any) (found hujson.Value, 
 		a, ok := v.Value.(*hujson.Array)
 		switch i, _ := step.(int); {
 		case !ok:
-			return found, -1, wrongKind(at, line, column, treeOf(v), "a list")
+			return found, -1, WrongKind(at, line, column, treeOf(v), "a list")
 		case i < len(a.Elements):
 			return a.Elements[i], i, nil
 		}
@@ -158,7 +146,7 @@ func child(data []byte, v hujson.Value, at path, step any) (found hujson.Value, 
 	}
 	o, ok := v.Value.(*hujson.Object)
 	if !ok {
-		return found, -1, wrongKind(at, line, column, treeOf(v), "an object")
+		return found, -1, WrongKind(at, line, column, treeOf(v), "an object")
 	}
 	index = -1
 	for i, m := range o.Members {
@@ -166,7 +154,7 @@ func child(data []byte, v hujson.Value, at path, step any) (found hujson.Value, 
 		case nameOf(m) != name:
 		case index >= 0:
 			line, column := lineColumn(data, m.Name.StartOffset)
-			return found, -1, secondTime(at.with(step).String(), line, column)
+			return found, -1, secondTime(at.With(step).String(), line, column)
 		default:
 			found, index = m.Value, i
 		}
@@ -175,13 +163,13 @@ func child(data []byte, v hujson.Value, at path, step any) (found hujson.Value, 
 }
 
 // remove removes the member or element at p.
-func (f jsonFormat) remove(data []byte, p path) ([]byte, error) {
+func (f jsonFormat) remove(data []byte, p Path) ([]byte, error) {
 	parent := p[:len(p)-1]
 	at, left, err := f.follow(data, parent)
 	if err != nil || len(left) > 0 {
 		return data, err
 	}
-	_, index, err := child(data, at, parent, p[len(p)-1])
+	_, index, err := childOf(data, at, parent, p[len(p)-1])
 	if err != nil || index < 0 {
 		return data, err
 	}
@@ -303,7 +291,7 @@ func (s jsonStyle) render(v any, indent string) string {
 		for _, e := range v {
 			parts = append(parts, s.render(e, indent+s.unit))
 		}
-	case object:
+	case Object:
 		for _, m := range v {
 			parts = append(parts, s.member(m, indent+s.unit))
 		}
@@ -320,14 +308,14 @@ func (s jsonStyle) render(v any, indent string) string {
 
 func jsonString(text string) string { return string(hujson.String(text)) }
 
-func (s jsonStyle) member(m member, indent string) string {
+func (s jsonStyle) member(m Member, indent string) string {
 	return jsonString(m.Key) + s.colon + s.render(m.Value, indent)
 }
 
 // part writes what a step adds to a container.
 func (s jsonStyle) part(step any, v any, indent string) string {
 	if name, ok := step.(string); ok {
-		return s.member(member{Key: name, Value: v}, indent)
+		return s.member(Member{Key: name, Value: v}, indent)
 	}
 	return s.render(v, indent)
 }
@@ -337,7 +325,7 @@ func (s jsonStyle) replace(data []byte, at hujson.Value, v any) []byte {
 }
 
 // insert adds what is at p to the container at, as its last part.
-func (s jsonStyle) insert(data []byte, at hujson.Value, p path, v any) []byte {
+func (s jsonStyle) insert(data []byte, at hujson.Value, p Path, v any) []byte {
 	v = wrapped(p[1:], v)
 	c := partsOf(at)
 	if len(c.parts) == 0 {
