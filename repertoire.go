@@ -19,7 +19,6 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
-	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/sqlite"
@@ -192,9 +191,9 @@ func (c *Catalog) file(sources []source.Source) (string, error) {
 // open opens the database file; the store replaces one that it found damaged.
 func (c *Catalog) open(ctx context.Context, path string, sources []source.Source) (*state, error) {
 	db := sqlite.Defer(path, &sqlite.Options{
-		BeforeChange: func() error { return snapshot.Withdraw(path) },
-		Seeds:        func() []sqlite.Seed { return seeds(path, sources) },
+		Seeds: func() []sqlite.Seed { return seeds(path, sources) },
 	})
+	x := index.New(db, c.embedder, &index.Options{Path: path, Inline: c.fast, Fallback: c.fallback})
 	if !c.cfg.Defer {
 		if err := db.Ready(ctx); err != nil {
 			return nil, err
@@ -203,7 +202,6 @@ func (c *Catalog) open(ctx context.Context, path string, sources []source.Source
 	if aside := db.Recovered(); aside != "" {
 		c.log.Warn("catalog was damaged and is rebuilt", "kept", aside)
 	}
-	x := index.New(db, c.embedder, &index.Options{Path: path, Inline: c.fast, Fallback: c.fallback})
 	found := search.New(x, db, c.embedder, c.searchOptions())
 	s := &state{path: path, store: db, file: db, index: x, search: found, policy: c.cfg.Policy, replaced: new(atomic.Bool)}
 	s, err := s.with(sources)

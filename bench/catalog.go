@@ -17,7 +17,6 @@ import (
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
-	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
@@ -76,9 +75,11 @@ func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err erro
 		}
 	}()
 	path := filepath.Join(c.dir, "catalog.db")
-	if c.store, err = openStore(ctx, path); err != nil {
+	db, err := sqlite.Open(ctx, path, nil)
+	if err != nil {
 		return nil, err
 	}
+	c.store = db
 	opts := &search.Options{Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold}
 	if s.Mode == Vector {
 		opts.Params = &rank.Params{Vector: 1, Gate: rank.DefaultGate()}
@@ -94,12 +95,6 @@ func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err erro
 		return nil, err
 	}
 	return c, c.check(d)
-}
-
-// openStore opens the catalog file at path for an index whose snapshots lie beside
-// it.
-func openStore(ctx context.Context, path string) (store.Store, error) {
-	return sqlite.Open(ctx, path, &sqlite.Options{BeforeChange: func() error { return snapshot.Withdraw(path) }})
 }
 
 // Close removes the temporary file.

@@ -11,6 +11,7 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // A catalog is what legs are measured with; *repertoire.Catalog is one.
@@ -54,7 +55,7 @@ func openFTS5(ctx context.Context, cfg *repertoire.Config) (*fts5, error) {
 			return nil, err
 		}
 	}
-	st, err := openStore(ctx, cfg.DB)
+	st, err := sqlite.Open(ctx, cfg.DB, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // rescans measures what it costs to see that nothing has changed: the first time
@@ -152,7 +153,7 @@ func (m *meter) refresh(ctx context.Context, l *openLeg, recent bool) (float64, 
 	if err != nil {
 		return 0, err
 	}
-	st, err := openStore(ctx, m.db("vectors"))
+	st, err := sqlite.Open(ctx, m.db("vectors"), nil)
 	if err != nil {
 		return 0, err
 	}

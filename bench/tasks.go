@@ -20,6 +20,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // A Task is a measurement that MeasureSpeed runs in a new process if it has a program:
@@ -142,7 +143,7 @@ func (t *Task) compile(ctx context.Context) (s IndexSpeed, err error) {
 	// The command lets garbage grow to several times the memory in use. That would be
 	// too much here, where the whole corpus is in use.
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
-	st, err := openStore(ctx, t.DB)
+	st, err := sqlite.Open(ctx, t.DB, nil)
 	if err != nil {
 		return s, err
 	}

@@ -25,7 +25,7 @@ func childSource() index.Source { return index.Source{Label: "a", Root: "/a"} }
 // that it reads.
 func syncChild(path string) error {
 	ctx := context.Background()
-	db, err := searchtest.OpenStore(ctx, path)
+	db, err := sqlite.Open(ctx, path, nil)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // harm is one way to damage a file. data is the content of the file, other the
@@ -87,7 +88,7 @@ func newPatient(t *testing.T, seed uint64) *patient {
 // openStore opens the database at the path.
 func (p *patient) openStore(t *testing.T) {
 	t.Helper()
-	db, err := searchtest.OpenStore(t.Context(), p.path)
+	db, err := sqlite.Open(t.Context(), p.path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,10 +60,13 @@ func DefaultWeights() skill.Weights {
 	return skill.Weights{Name: 4, Description: 2, Tags: 2, Body: .3}
 }
 
-// New returns an index over a store. The embedder may be nil; then ranking is by
-// text alone.
+// New returns an index over a store, which withdraws from then on what is published before
+// anybody can see a change. The embedder may be nil; then ranking is by text alone.
 func New(st store.Store, embedder embed.Embedder, opts *Options) *Index {
 	c := newCatalog(st, embedder, opts)
+	if a, ok := st.(store.Announcer); ok && c.dir != nil {
+		a.BeforeChange(c.dir.Withdraw)
+	}
 	v := &Vectors{counter: &counter{catalog: c}, embedding: make(chan struct{}, 1)}
 	return &Index{&Syncer{c}, v, newPublisher(c, v.counter)}
 }

@@ -194,7 +194,7 @@ func TestAnswersWithoutDatabase(t *testing.T) {
 			if err := errors.Join(whole.Close(), whole.Store.Close(), os.Remove(path+".lock"), os.Mkdir(path+".lock", 0o700)); err != nil {
 				t.Fatal(err)
 			}
-			db := sqlite.Defer(path, searchtest.WithdrawAt(path))
+			db := sqlite.Defer(path, nil)
 			defer db.Close()
 			x := searchtest.Over(t, db, path, e, nil)
 			if !x.Published(t.Context(), sourcesOf(sources)) {

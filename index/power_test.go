@@ -19,7 +19,6 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
-	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
@@ -134,9 +133,7 @@ type opened struct {
 // open opens the catalog at path, on a disk, as a program does.
 func (p *power) open(t *testing.T, path string, disk atomicfile.Disk, now time.Time) *opened {
 	t.Helper()
-	dir := snapshot.NewDirectory(path, "", index.DefaultWeights())
-	dir.Disk = disk
-	db, err := sqlite.Open(t.Context(), path, &sqlite.Options{BeforeChange: dir.Withdraw})
+	db, err := sqlite.Open(t.Context(), path, nil)
 	if err != nil {
 		t.Fatalf("opening: %v", err)
 	}

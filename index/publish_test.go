@@ -20,6 +20,7 @@ import (
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // The environment variables that make the test binary a second process: it
@@ -33,7 +34,7 @@ const (
 // it publishes.
 func publishChild(path string) error {
 	ctx, label := context.Background(), os.Getenv(publisherLabel)
-	db, err := searchtest.OpenStore(ctx, path)
+	db, err := sqlite.Open(ctx, path, nil)
 	if err != nil {
 		return err
 	}
@@ -199,7 +200,7 @@ func TestOutrunLeavesNothing(t *testing.T) {
 		return tree
 	}
 	searchtest.Sync(t, y, "a", changed(1).Refs())
-	db, err := searchtest.OpenStore(t.Context(), path)
+	db, err := sqlite.Open(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

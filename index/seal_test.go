@@ -30,7 +30,7 @@ func (a *asked) State(ctx context.Context) (store.State, error) {
 // published, and what the best skill for a text is. The process closes the store.
 func questions(t *testing.T, path, text string, sources []index.Source) (times int, best string) {
 	t.Helper()
-	db := sqlite.Defer(path, searchtest.WithdrawAt(path))
+	db := sqlite.Defer(path, nil)
 	st := &asked{Store: db}
 	x := searchtest.Join(st, path, nil, nil)
 	if !x.Published(t.Context(), sources) {
@@ -67,7 +67,7 @@ func TestSealed(t *testing.T) {
 		}
 	}
 	use := func(f func(x *searchtest.Catalog)) {
-		db, err := searchtest.OpenStore(t.Context(), path)
+		db, err := sqlite.Open(t.Context(), path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestPutBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(searchtest.TreeOf(searchtest.Skill("svg", "Draw pictures", "draw")))
-	running := sqlite.Defer(path, searchtest.WithdrawAt(path))
+	running := sqlite.Defer(path, nil)
 	x := searchtest.Over(t, running, path, nil, nil)
 	if hits := searchtest.Ask(t, x, search.Query{Text: "draw"}).Hits; len(hits) != 1 {
 		t.Errorf("before: %v", hits)

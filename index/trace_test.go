@@ -55,7 +55,7 @@ func changedIn(tree searchtest.Tree, n int) searchtest.Tree {
 
 // tracedChild does one step on the catalog at path.
 func tracedChild(path string) error {
-	db, err := searchtest.OpenStore(context.Background(), path)
+	db, err := sqlite.Open(context.Background(), path, nil)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func wholeAfter(t *testing.T, s step) string {
 // checkFinished does what a killed process left, and compares the catalog.
 func checkFinished(t *testing.T, when, path string, s step, want string) {
 	t.Helper()
-	db := sqlite.Defer(path, searchtest.WithdrawAt(path))
+	db := sqlite.Defer(path, nil)
 	x := searchtest.Join(db, path, nil, nil)
 	x.Published(t.Context(), []index.Source{childSource()}) // what a hook asks first
 	if _, err := x.Sync(t.Context(), childSource(), s.tree.Refs()); err != nil {

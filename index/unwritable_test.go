@@ -10,6 +10,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // unwritableDir names the environment variable that makes the test binary a process
@@ -21,7 +22,7 @@ const unwritableDir = "INDEX_TEST_UNWRITABLE"
 func unwritableChild(dir string) error {
 	ctx := context.Background()
 	path := filepath.Join(dir, "catalog.db")
-	db, err := searchtest.OpenStore(ctx, path)
+	db, err := sqlite.Open(ctx, path, nil)
 	if err != nil {
 		return err
 	}

@@ -63,10 +63,6 @@ const (
 // ManifestPath returns the path of the manifest of the catalog at path.
 func ManifestPath(path string) string { return path + manifestSuffix }
 
-// Withdraw removes the manifest of the catalog at path. Call it before readers can see a
-// change of the catalog.
-func Withdraw(path string) error { return NewDirectory(path, "", skill.Weights{}).Withdraw() }
-
 // Withdraw removes the manifest. Call it before readers can see a change of the catalog.
 func (d *Directory) Withdraw() error {
 	if err := regular.Check(ManifestPath(d.path)); err != nil {

@@ -131,10 +131,10 @@ func TestDirectory(t *testing.T) {
 		t.Errorf("what both sets have was closed with the old one: %v", err)
 	}
 	now.Close(nil)
-	if err := snapshot.Withdraw(p.path); err != nil || p.IsCurrent(now) || p.openSet(t) != nil {
+	if err := p.Withdraw(); err != nil || p.IsCurrent(now) || p.openSet(t) != nil {
 		t.Errorf("withdrawn: %v, and still current", err)
 	}
-	if err := snapshot.Withdraw(p.path); err != nil {
+	if err := p.Withdraw(); err != nil {
 		t.Errorf("withdrawing nothing: %v", err)
 	}
 }

@@ -60,6 +60,15 @@ type Store interface {
 	Close() error
 }
 
+// An Announcer is an engine of files, beside which somebody keeps what must go before anybody
+// can see that the catalog has changed.
+type Announcer interface {
+	// BeforeChange makes the engine call f, while nobody else can write, before it commits
+	// what changes what readers see. An error of f cancels the commit. There is one f, the
+	// last one.
+	BeforeChange(f func() error)
+}
+
 // A Reader reads a catalog. If the context has ended, a call returns the context's error.
 // Callers must not change the results.
 type Reader interface {

@@ -2,7 +2,6 @@ package searchtest
 
 import (
 	"cmp"
-	"context"
 	"path/filepath"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
-	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
@@ -35,22 +33,10 @@ type Options struct {
 // search falls back to text on a busy machine.
 func Open(t testing.TB, path string, e embed.Embedder, opts *Options) *Catalog {
 	t.Helper()
-	db, err := OpenStore(t.Context(), path)
+	db, err := sqlite.Open(t.Context(), path, nil)
 	try(t, err)
 	t.Cleanup(func() { try(t, db.Close()) })
 	return Over(t, db, path, e, opts)
-}
-
-// OpenStore opens the store at path as programs do: a change withdraws the published
-// snapshots.
-func OpenStore(ctx context.Context, path string) (*sqlite.DB, error) {
-	return sqlite.Open(ctx, path, WithdrawAt(path))
-}
-
-// WithdrawAt returns options of the store at path with which a change withdraws the
-// published snapshots.
-func WithdrawAt(path string) *sqlite.Options {
-	return &sqlite.Options{BeforeChange: func() error { return snapshot.Withdraw(path) }}
 }
 
 // New returns a new catalog in a folder of the test.

@@ -14,6 +14,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -25,6 +26,7 @@ import (
 var (
 	_ store.Store        = (*DB)(nil)
 	_ store.TextSearcher = (*DB)(nil)
+	_ store.Announcer    = (*DB)(nil)
 )
 
 // A DB is an open catalog. Several goroutines may use it, and several processes may have
@@ -44,8 +46,9 @@ type DB struct {
 	stmts map[string]*sql.Stmt
 
 	opts     Options
-	deferred *deferred // set by Defer; nil means that Open made the DB
-	view     *sql.Tx   // set by View, for all reads; nil means the read pool
+	before   atomic.Pointer[func() error] // see BeforeChange
+	deferred *deferred                    // set by Defer; nil means that Open made the DB
+	view     *sql.Tx                      // set by View, for all reads; nil means the read pool
 }
 
 // Path returns the name of the database file.
@@ -98,8 +101,19 @@ func (db *DB) Close() error {
 	return errors.Join(db.read.Close(), db.write.Close())
 }
 
-// Update implements store.Store. It calls Options.BeforeChange before it commits a change
-// that readers can see.
+// BeforeChange implements store.Announcer. A file that Defer has not opened yet calls f also
+// before it is made or migrated.
+func (db *DB) BeforeChange(f func() error) { db.before.Store(&f) }
+
+// announce calls what BeforeChange was called with.
+func (db *DB) announce() error {
+	if f := db.before.Load(); f != nil {
+		return (*f)()
+	}
+	return nil
+}
+
+// Update implements store.Store.
 func (db *DB) Update(ctx context.Context, f func(store.Tx) error) error {
 	if err := db.Ready(ctx); err != nil {
 		return err
@@ -122,8 +136,8 @@ func (db *DB) update(ctx context.Context, f func(store.Tx) error) error {
 	if err := t.run(f); err != nil {
 		return err
 	}
-	if t.changed && db.opts.BeforeChange != nil {
-		if err := db.opts.BeforeChange(); err != nil {
+	if t.changed {
+		if err := db.announce(); err != nil {
 			return err
 		}
 	}

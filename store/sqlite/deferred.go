@@ -47,7 +47,12 @@ func (db *DB) Ready(ctx context.Context) error {
 	case d.open.Load():
 		return nil
 	}
-	real, err := Open(ctx, db.path, d.opts)
+	var o Options
+	if d.opts != nil {
+		o = *d.opts
+	}
+	o.beforeChange = db.announce
+	real, err := Open(ctx, db.path, &o)
 	if err != nil {
 		return err
 	}

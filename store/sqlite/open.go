@@ -32,15 +32,13 @@ const damagedSuffix = ".damaged"
 type Options struct {
 	// BusyTimeout is how long a writer waits for another process; 0 means 30 s.
 	BusyTimeout time.Duration
-	// BeforeChange is called, while no other process can write, before a commit that
-	// changes what readers see, and before a new or migrated file is committed. Its
-	// error cancels the commit. nil means no call.
-	BeforeChange func() error
 	// Seeds returns the catalogs from one of which a new file may be copied, the best
 	// first. It is called only when there is no file yet; nil means no seeds.
 	Seeds func() []Seed
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+
+	beforeChange func() error // see DB.BeforeChange; Open has none yet
 }
 
 // Open opens the catalog in the file at path; it makes the file and its folder if they do
@@ -269,8 +267,8 @@ func migrate(ctx context.Context, o Options, db *sql.DB) error {
 		return err
 	}
 	defer tx.Rollback() // does nothing after the commit
-	if o.BeforeChange != nil {
-		if err := o.BeforeChange(); err != nil {
+	if o.beforeChange != nil {
+		if err := o.beforeChange(); err != nil {
 			return err
 		}
 	}

@@ -69,8 +69,8 @@ func (s *Seed) copyTo(ctx context.Context, path string, o Options) error {
 	if err != nil {
 		return fmt.Errorf("adapting the copy of catalog %s: %w", s.Path, err)
 	}
-	if o.BeforeChange != nil {
-		if err := o.BeforeChange(); err != nil {
+	if o.beforeChange != nil {
+		if err := o.beforeChange(); err != nil {
 			return err
 		}
 	}

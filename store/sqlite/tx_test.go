@@ -22,14 +22,18 @@ func TestBeforeChange(t *testing.T) {
 	var db *DB
 	calls, seen := 0, int64(-1)
 	var fail error
-	o := &Options{BeforeChange: func() error {
-		calls++
-		if db != nil {
-			seen = storetest.State(t, db).Generation.Number
-		}
-		return fail
-	}}
-	opened, err := Open(t.Context(), path, o)
+	announced := func(path string) (*DB, error) {
+		opened := Defer(path, nil)
+		opened.BeforeChange(func() error {
+			calls++
+			if db != nil {
+				seen = storetest.State(t, db).Generation.Number
+			}
+			return fail
+		})
+		return opened, opened.Ready(t.Context())
+	}
+	opened, err := announced(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,13 +72,13 @@ func TestBeforeChange(t *testing.T) {
 	if after := storetest.State(t, db); after != before || len(storetest.Offered(t, db)) != 1 {
 		t.Errorf("%+v became %+v, although BeforeChange failed", before, after)
 	}
-	again, err := Open(t.Context(), path, o)
+	again, err := announced(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	again.Close()
 	is(0, "opening a file that is there")
-	if _, err := Open(t.Context(), dbPath(t), o); !errors.Is(err, stop) {
+	if _, err := announced(dbPath(t)); !errors.Is(err, stop) {
 		t.Errorf("opening a new file: %v, want the error of BeforeChange", err)
 	}
 }
@@ -91,11 +95,11 @@ func TestRollBackWhole(t *testing.T) {
 		_, err = tx.PutSkill(source, storetest.Record("csv", "tables", "body"))
 		return errors.Join(err, tx.DeleteSkill(rows[0]))
 	}
-	db.opts.BeforeChange = func() error { return errors.New("stop") } // after all was written
+	db.BeforeChange(func() error { return errors.New("stop") }) // after all was written
 	if err := db.Update(t.Context(), change); err == nil {
 		t.Error("no error")
 	}
-	db.opts.BeforeChange = func() error { panic("stop") }
+	db.BeforeChange(func() error { panic("stop") })
 	func() {
 		defer func() { recover() }()
 		db.Update(t.Context(), change)
@@ -104,7 +108,7 @@ func TestRollBackWhole(t *testing.T) {
 	if got := matchIDs(t, db, "body", nil, 9); !reflect.DeepEqual(got, rows) {
 		t.Errorf("found %v, want %v", got, rows)
 	}
-	db.opts.BeforeChange = nil
+	db.BeforeChange(func() error { return nil })
 	storetest.Update(t, db, change) // the writer is free again
 	checkWhole(t, db)
 }
