@@ -15,8 +15,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
-	"github.com/repertoire-skills/repertoire/internal/probe"
 	"github.com/repertoire-skills/repertoire/internal/setup"
+	"github.com/repertoire-skills/repertoire/internal/trial"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -162,7 +162,7 @@ func (a *app) diagnose(ctx context.Context, strict, noIgnore bool) (*doctor.Repo
 		return nil, nil, err
 	}
 	if homeless == nil {
-		if probe.Run(ctx, env, statuses, seen.sample); ctx.Err() != nil {
+		if trial.Check(ctx, env, statuses, seen.sample); ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
 		found = append(found, setup.Check(env, statuses, seen.skills)...)
@@ -188,7 +188,7 @@ func (a *app) ignored() []config.Ignore {
 type clientsView struct {
 	skills []setup.Listed // which they may list themselves
 	tried  bool           // their hooks are tried
-	sample probe.Sample   // which their hooks have an answer for
+	sample trial.Sample   // which their hooks have an answer for
 }
 
 // examine reports what is wrong with the catalog, and fills in what clients see of it. If the

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/hook"
-	"github.com/repertoire-skills/repertoire/internal/probe"
+	"github.com/repertoire-skills/repertoire/internal/trial"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -88,8 +89,7 @@ func newHookCommand(e env) *cobra.Command {
 				return err
 			}
 			run := hookRun{session: s}
-			hook.Run(cmd.Context(), run.complete(call))
-			return nil
+			return run.answer(cmd.Context(), call)
 		},
 	}
 	cmd.Flags().DurationVar(&call.Deadline, "deadline", hook.Deadline, "answer within this `time` of the event or not at all")
@@ -105,22 +105,29 @@ type hookRun struct {
 	known bool       // the configuration was read for log
 }
 
-// complete adds to a call of a hook what all calls have in common.
-func (r *hookRun) complete(call hook.Call) hook.Call {
+// answer runs the hook. One that is tried leaves no trace, and reports what it has told.
+func (r *hookRun) answer(ctx context.Context, call hook.Call) error {
+	mode := os.Getenv(trial.Var)
 	call.Name, call.Stdin, call.Stdout = r.name, r.stdin, r.raw
 	call.Getenv, call.StateDir = os.Getenv, config.StateDir
 	call.Open, call.Index, call.Command, call.Usage = r.openForHook, r.indexArgs, r.commandLine, r.usage
 	call.Waiting = func(state string) int { return proposal.Count(proposal.Dir(state)) }
-	if os.Getenv(probe.Var) != "" {
-		call.Deadline, call.Index, call.Usage = probe.Deadline, nil, nil
-		call.StateDir = func() (string, error) { return "", errors.New("this is a probe") }
-		r.verbose = true
+	deadline, tried := trial.Deadline(mode)
+	if tried {
+		call.Deadline, call.Index, call.Usage = deadline, nil, nil
+		call.StateDir = func() (string, error) { return "", nil }
 	}
-	if !r.verbose {
+	if !r.verbose && !tried {
 		r.quiet, r.stderr = true, io.Discard
 	}
 	call.Verbose = r.stderr
-	return call
+	told := hook.Run(ctx, call)
+	if !tried {
+		return nil
+	}
+	return trial.Report(ctx, r.stderr, told, mode, func(ctx context.Context) (hook.Catalog, *repertoire.Agent, error) {
+		return r.openForHook(ctx, hook.Opening{Log: slog.New(slog.DiscardHandler), Bound: func(*repertoire.Config) {}, Warn: func(error) {}})
+	})
 }
 
 // openForHook opens the catalog for a hook.

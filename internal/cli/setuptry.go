@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
-	"github.com/repertoire-skills/repertoire/internal/probe"
 	"github.com/repertoire-skills/repertoire/internal/setup"
+	"github.com/repertoire-skills/repertoire/internal/trial"
 )
 
 // tries reports whether what is set up is tried.
@@ -40,7 +40,7 @@ func (s *setupRun) tryOut(ctx context.Context, r *setupResult) error {
 	if !s.json && len(sample.Skills) > 0 {
 		fmt.Fprint(s.stdout, lineOf("sample prompt: %s", cutWords(oneLine(sample.Prompt), screenColumns-len("sample prompt: "))))
 	}
-	probe.Run(ctx, s.env, statuses, sample)
+	trial.Check(ctx, s.env, statuses, sample)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -48,21 +48,21 @@ func (s *setupRun) tryOut(ctx context.Context, r *setupResult) error {
 }
 
 // prepareCatalog indexes the catalog and returns a sample of what it answers.
-func (s *setupRun) prepareCatalog(ctx context.Context, r *setupResult) (probe.Sample, error) {
+func (s *setupRun) prepareCatalog(ctx context.Context, r *setupResult) (trial.Sample, error) {
 	c, err := s.open(ctx)
 	if err != nil {
-		return probe.Sample{}, err
+		return trial.Sample{}, err
 	}
 	defer c.Close()
 	if !s.noIndex {
 		setGarbage(100)
 		reports, err := completeIndex(ctx, s.session, c, c.Rescan)
 		if err != nil {
-			return probe.Sample{}, fmt.Errorf("indexing the catalog: %w", err)
+			return trial.Sample{}, fmt.Errorf("indexing the catalog: %w", err)
 		}
 		offered, found, err := c.Size(ctx)
 		if err != nil {
-			return probe.Sample{}, err
+			return trial.Sample{}, err
 		}
 		catalog := "catalog"
 		if s.server.url != "" {
@@ -76,16 +76,16 @@ func (s *setupRun) prepareCatalog(ctx context.Context, r *setupResult) (probe.Sa
 }
 
 // sample returns a prompt that a catalog has an answer for.
-func (a *app) sample(ctx context.Context, c *catalog) (probe.Sample, error) {
+func (a *app) sample(ctx context.Context, c *catalog) (trial.Sample, error) {
 	flags, err := a.flags()
 	if err != nil {
-		return probe.Sample{}, err
+		return trial.Sample{}, err
 	}
-	return probe.SampleFor(ctx, c.Catalog, c.agent, flags)
+	return trial.SampleFor(ctx, c.Catalog, c.agent, flags)
 }
 
 // printTried prints what came of running each command, and adds it to a result.
-func (s *setupRun) printTried(statuses []setup.Status, sample probe.Sample, r *setupResult) error {
+func (s *setupRun) printTried(statuses []setup.Status, sample trial.Sample, r *setupResult) error {
 	var failed error
 	for _, st := range statuses {
 		for _, reg := range st.Registrations {
@@ -123,7 +123,7 @@ func (s *setupRun) noteUntried(c client.Client, r setup.Registration) {
 }
 
 // toldOf says what a command has answered.
-func toldOf(a setup.Answer, kind string, sample probe.Sample) string {
+func toldOf(a setup.Answer, kind string, sample trial.Sample) string {
 	text := fmt.Sprintf("answered in %d ms", a.TookMS)
 	switch {
 	case kind == setup.MCP:

@@ -12,9 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/evals"
-	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/trial"
 )
@@ -113,20 +111,22 @@ func (a *app) try(ctx context.Context, args []string, f tryFlags) error {
 	if err != nil {
 		return err
 	}
-	h, err := a.chooseHook(name)
+	env, err := a.setupEnv("")
 	if err != nil {
 		return err
 	}
-	call, err := a.registeredCall(h.Registered)
+	h, err := trial.Choose(env, setup.Scan(env), name)
 	if err != nil {
 		return err
 	}
-	call.Deadline = cmp.Or(f.deadline, call.Deadline)
+	if h.Ignored != nil {
+		a.note("the flags of the hook in %s are left out: %v", h.Registered.File, h.Ignored)
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	r, err := trial.Run(ctx, trial.Options{Hook: h, Prompt: prompt, Dir: dir, Call: call})
+	r, err := trial.Run(ctx, trial.Options{Env: env, Hook: h, Prompt: prompt, Dir: dir, Flags: env.Flags, Deadline: f.deadline})
 	if err != nil {
 		return err
 	}
@@ -144,57 +144,6 @@ func (a *app) try(ctx context.Context, args []string, f tryFlags) error {
 		err = errReported
 	}
 	return err
-}
-
-// chooseHook finds the hook to try in the settings of the clients.
-func (a *app) chooseHook(name string) (trial.Hook, error) {
-	env, err := a.setupEnv("")
-	if err != nil {
-		return trial.Hook{}, err
-	}
-	h, err := trial.Choose(setup.Scan(env), name)
-	if r := h.Registered; err == nil && r != nil && r.Scope == client.Project && len(r.Flags()) > 0 {
-		if why := env.MayRun(*r); why != nil {
-			// A stranger's flags could name a configuration, and so a server that gets the prompt.
-			a.note("the flags of the hook in %s are left out: %v", r.File, why)
-			r.Words = []string{r.Words[0], "hook", h.Client.Name}
-		}
-	}
-	return h, err
-}
-
-// registeredCall returns the call of a hook with the flags of its registered command, if
-// there is one, and then those of this run.
-func (a *app) registeredCall(r *setup.Registration) (hook.Call, error) {
-	flags, err := a.flags()
-	if err != nil {
-		return hook.Call{}, err
-	}
-	words := []string{"hook", trial.Clients()[0]}
-	place := ""
-	if r != nil {
-		words, place = r.Words[1:], "the command of the hook in "+r.File+": "
-	}
-	cmd, rest, err := a.env.command().Find(append(slices.Clone(words), flags...))
-	if err == nil {
-		err = cmd.ParseFlags(rest)
-	}
-	if err != nil {
-		return hook.Call{}, fmt.Errorf("%s%w", place, err)
-	}
-	b := hookRun{session: a.env.session(cmd)}
-	b.quiet = true
-	call := hook.Call{Name: a.name, Open: b.openForHook, Command: b.commandLine, Waiting: func(string) int { return 0 }}
-	if call.Deadline, err = cmd.Flags().GetDuration("deadline"); err != nil {
-		return hook.Call{}, fmt.Errorf("%s%w", place, err)
-	}
-	if call.Server, err = cmd.Flags().GetString("mcp-server"); err != nil {
-		return hook.Call{}, fmt.Errorf("%s%w", place, err)
-	}
-	if err := askServer(&call, cmd.Flags(), b.agent); err != nil {
-		return hook.Call{}, fmt.Errorf("%s%w", place, err)
-	}
-	return call, nil
 }
 
 func (a *app) trySkill(ctx context.Context, name string) error {

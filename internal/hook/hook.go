@@ -29,8 +29,8 @@ import (
 // Deadline is the deadline of a hook whose command names none.
 const Deadline = 300 * time.Millisecond
 
-// A Call is one call of a hook. All fields but Patience, Server, Name, Log, Ask, Index and
-// Usage are needed.
+// A Call is one call of a hook. All fields but Patience, Server, Name, Ask, Index and Usage
+// are needed.
 type Call struct {
 	Arg      string        // which hook, one of client.HookArgs
 	Deadline time.Duration // after the event has been read; nothing is answered later
@@ -41,8 +41,6 @@ type Call struct {
 	Stdin   io.Reader // the event
 	Stdout  io.Writer // the answer
 	Verbose io.Writer // gets what the log gets
-
-	Log slog.Handler // the log; nil means the file hook.log in the state folder, and Verbose
 
 	Getenv func(string) string
 	// StateDir returns the folder of the log and of what sessions were told; "" means that
@@ -68,6 +66,14 @@ type Call struct {
 	// Waiting returns how many proposed changes of skills in the state folder wait for a
 	// decision.
 	Waiting func(state string) int
+}
+
+// Told is what a hook has answered to a prompt, and why.
+type Told struct {
+	Prompt string
+	Took   time.Duration     // from the event to the answer
+	Block  *repertoire.Block // what the catalog says; nil if it was not asked or is not complete
+	Server *api.Suggestion   // what the server says; nil if there is none or it has not answered
 }
 
 // An Opening says which catalog to open, and how.
@@ -105,6 +111,7 @@ type run struct {
 	dir    string    // of the project, "" for the working folder
 	log    *slog.Logger
 	memory *session.Memory
+	told   Told
 	// stale is the catalog that should be indexed and calibrated in the background; nil
 	// means none.
 	stale atomic.Pointer[string]
@@ -115,25 +122,28 @@ type run struct {
 // rest is enough for an answer.
 const patience = 4 * time.Second
 
-// Run answers one event. The deadline starts when the event has been read, because the
-// client may write it late.
-func Run(ctx context.Context, c Call) {
+// Run answers one event, and returns what it has told. The deadline starts when the event has
+// been read, because the client may write it late.
+func Run(ctx context.Context, c Call) Told {
 	r := &run{Call: c}
 	r.prepare()
 	data, err := r.read(ctx)
 	if err != nil {
 		r.log.Error("no answer", "error", err)
 		r.memory.Sweep()
-		return
+		return Told{}
 	}
-	r.end = time.Now().Add(c.Deadline - c.Deadline/10)
-	r.respond(ctx, data)
+	start := time.Now()
+	r.end = start.Add(c.Deadline - c.Deadline/10)
+	told := r.respond(ctx, data)
+	told.Took = time.Since(start)
 	if db := r.stale.Load(); db != nil && r.Index != nil {
 		if err := r.indexInBackground(*db); err != nil {
 			r.log.Error("starting an index in the background", "error", err)
 		}
 	}
 	r.memory.Sweep()
+	return told
 }
 
 // read reads the event. A client that never writes it leaves a goroutine behind.
@@ -162,17 +172,21 @@ func (r *run) read(ctx context.Context) ([]byte, error) {
 
 // respond writes the answer to an event. A goroutine does the work, and is left behind when
 // it is late: whatever it waits for, the client does not.
-func (r *run) respond(ctx context.Context, event []byte) {
+func (r *run) respond(ctx context.Context, event []byte) Told {
 	ctx, cancel := context.WithDeadline(ctx, r.end)
 	defer cancel()
-	answer := make(chan []byte, 1)
+	type reply struct {
+		out  []byte
+		told Told
+	}
+	answer := make(chan reply, 1)
 	go func() {
 		var out []byte
 		defer func() {
 			if p := recover(); p != nil {
 				r.log.Error("panic", "cause", p)
 			}
-			answer <- out
+			answer <- reply{out, r.told}
 		}()
 		data, err := r.answer(ctx, event)
 		if err != nil {
@@ -182,14 +196,16 @@ func (r *run) respond(ctx context.Context, event []byte) {
 		out = data
 	}()
 	select {
-	case out := <-answer:
-		if len(out) > 0 {
-			if _, err := r.Stdout.Write(out); err != nil {
+	case a := <-answer:
+		if len(a.out) > 0 {
+			if _, err := r.Stdout.Write(a.out); err != nil {
 				r.log.Error("writing the answer", "error", err)
 			}
 		}
+		return a.told
 	case <-ctx.Done():
 		r.log.Warn("too late for an answer", "deadline", r.Deadline)
+		return Told{}
 	}
 }
 
@@ -197,10 +213,7 @@ func (r *run) respond(ctx context.Context, event []byte) {
 func (r *run) prepare() {
 	var err error
 	r.state, err = r.StateDir()
-	if r.Log == nil {
-		r.Log = slog.NewTextHandler(r.logWriter(), nil)
-	}
-	r.log = slog.New(r.Log).With("client", r.Arg)
+	r.log = slog.New(slog.NewTextHandler(r.logWriter(), nil)).With("client", r.Arg)
 	if err != nil {
 		r.log.Warn("nothing is remembered", "error", err)
 	}
@@ -225,6 +238,7 @@ func (r *run) answer(ctx context.Context, data []byte) ([]byte, error) {
 	if !e.Asks {
 		return nil, nil
 	}
+	r.told.Prompt = e.Prompt
 	r.noteNames(ctx, &e)
 	text, err := r.text(ctx, &e)
 	return e.Answer(text), err
@@ -293,6 +307,7 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	r.told.Block = &block
 	r.noteOffer(e, agent, &block)
 	if block.Background.Due && r.memory.First(ctx, e.Session, "calibrating the catalog in the background") {
 		db := c.Path() // which takes a second, so not here

@@ -2,11 +2,17 @@ package trial
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -42,13 +48,6 @@ type Result struct {
 	Disturb    *float64    `json:"disturb,omitempty"`
 	Background *Background `json:"background,omitempty"`
 	Nearest    []Near      `json:"nearest,omitempty"` // if no skill is offered
-}
-
-// A Trial is a result with what is said of it.
-type Trial struct {
-	Result
-	hook    Hook
-	ranking search.Ranking
 }
 
 // An Outcome is what came of a trial, in a word.
@@ -89,94 +88,103 @@ type Near struct {
 	BodyOnly []string `json:"body_only"`
 }
 
-func newTrial(o *Options) *Trial {
-	r := &Trial{hook: o.Hook, Result: Result{Client: o.Hook.Client.Name, Prompt: o.Prompt, Outcome: Nothing, Skills: []Offer{}, DeadlineMS: milliseconds(o.Call.Deadline)}}
-	if o.Hook.Any {
-		r.Client = ""
-	}
-	if reg := o.Hook.Registered; reg != nil {
-		r.SetUp, r.File, r.Command, r.Gone = true, reg.File, reg.Words, reg.Gone
-	}
-	return r
-}
-
-// OK reports whether the client gets what the hook says.
-func (r *Trial) OK() bool {
-	return !r.Late && !r.Gone && (r.Outcome == Offered || r.Outcome == Nothing)
-}
-
 // byServer is the Mode of what a server has answered.
 const byServer = "by the server"
 
-// tell takes over what an attempt did.
-func (r *Trial) tell(a *attempt) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	r.TookMS = milliseconds(a.took)
-	problems, failed := a.log.said()
-	r.Problems = append(r.Problems, problems...)
-	switch {
-	case failed:
-		r.Outcome = Failed
-	case a.block == nil && a.server == nil:
-		r.Outcome = NotBuilt
-	}
-	if a.block == nil {
-		if a.server != nil {
-			r.Mode, r.Kind = byServer, a.server.Because
+// A report is what a hook that is tried says about its answer.
+type report struct {
+	Result
+	Quiet     string // why the prompt looks as if it needs no skill; "" means that it does not
+	Reference string // how the prompt compares with others
+	Due       bool   // an index would calibrate the catalog
+}
+
+// reportMark begins the line of standard error with a report.
+const reportMark = "report: "
+
+// explained ends the value of Var if the report should say what the answer follows from.
+const explained = " explained"
+
+// An Open opens the catalog of the working folder, as the hook has done.
+type Open func(context.Context) (hook.Catalog, *repertoire.Agent, error)
+
+// Report writes what a hook that is tried with a value of Var has told, and why, for the trial.
+func Report(ctx context.Context, w io.Writer, told hook.Told, value string, open Open) error {
+	r := report{Result: Result{TookMS: milliseconds(told.Took), Outcome: NotBuilt, Skills: []Offer{}}}
+	switch b := told.Block; {
+	case b != nil:
+		r.addBlock(b)
+	case told.Server != nil:
+		r.Outcome, r.Mode, r.Kind = Nothing, byServer, told.Server.Because
+		for _, s := range told.Server.Skills {
+			r.Skills = append(r.Skills, Offer{ID: s.ID, Name: s.Name, Probability: rounded(s.Probability), Path: s.Location})
 		}
-		return
 	}
-	b := a.block
-	r.ranking, r.Omitted, r.Part = b.Ranking, b.Omitted, search.PartOf(b.Unread)
+	var err error
+	if told.Block != nil && strings.HasSuffix(value, explained) {
+		err = r.explain(ctx, told.Prompt, open)
+	}
+	data, marshal := json.Marshal(r)
+	_, write := fmt.Fprintf(w, "%s%s\n", reportMark, data)
+	return errors.Join(err, marshal, write)
+}
+
+// addBlock adds what a block follows from.
+func (r *report) addBlock(b *repertoire.Block) {
+	r.Outcome, r.Omitted, r.Part = Nothing, b.Omitted, search.PartOf(b.Unread)
 	r.Mode, r.Kind, r.Demand, r.Threshold = b.Mode, b.Kind, rounded(b.Demand.Probability), rounded(b.Threshold)
 	r.Background = &Background{b.Background.Prompts, b.Background.Higher, b.Background.Missing}
 	if share := b.Background.Disturb; share >= 0 {
 		r.Disturb = &share
 	}
+	r.Quiet, r.Reference, r.Due = b.Quiet(), b.Reference(), b.Background.Due
+	if promise := b.Background.Promise(); r.Quiet != "" && promise != "" && r.Kind == "" {
+		r.Quiet += ", so that " + promise
+	}
+	for _, h := range b.Skills {
+		r.Skills = append(r.Skills, Offer{ID: h.ID, Name: h.Name, Probability: rounded(h.Probability), Path: h.Location, RequiredBy: h.RequiredBy})
+	}
 }
 
-// explain lists the skills that the model is told of, or else those that are nearest.
-func (r *Trial) explain(ctx context.Context, a *attempt) error {
-	r.Tokens = words.Tokens(r.Text)
-	if a.server != nil && a.block == nil {
-		if r.Text != "" {
-			r.Outcome = Offered
-		}
-		for _, s := range a.server.Skills {
-			r.Skills = append(r.Skills, Offer{ID: s.ID, Name: s.Name, Probability: rounded(s.Probability), Path: s.Location})
-		}
-		return nil
+// asked is the part of *repertoire.Catalog that says why.
+type asked interface {
+	Search(ctx context.Context, q repertoire.Query) (repertoire.Answer, error)
+	Why(ctx context.Context, id string, q repertoire.Query) (repertoire.Explanation, error)
+}
+
+// explain says which of the offered skills are pinned, or else which skills are nearest.
+func (r *report) explain(ctx context.Context, prompt string, open Open) error {
+	c, agent, err := open(ctx)
+	if err != nil {
+		return err
 	}
-	if r.Text != "" && a.block != nil {
-		r.Outcome = Offered
-		pinned, err := a.pinned(ctx)
+	defer c.Close()
+	if agent != nil {
+		pinned, err := c.Pinned(ctx, agent)
 		if err != nil {
 			return err
 		}
-		for _, h := range a.block.Skills {
-			r.Skills = append(r.Skills, Offer{h.ID, h.Name, rounded(h.Probability), h.Location, slices.Contains(pinned, h.ID), h.RequiredBy})
+		for i := range r.Skills {
+			r.Skills[i].Pinned = slices.ContainsFunc(pinned, func(e repertoire.Entry) bool { return e.ID == r.Skills[i].ID })
 		}
 	}
-	if r.Outcome != Nothing || r.Kind != "" {
+	a, ok := c.(asked)
+	if !ok || r.Kind != "" || len(r.Skills) > 0 {
 		return nil
 	}
-	var err error
-	r.Nearest, err = a.nearest(ctx, r.Prompt)
-	return err
-}
-
-// pinned returns the IDs of the skills that are pinned for the agent.
-func (a *attempt) pinned(ctx context.Context) ([]string, error) {
-	if a.agent == nil {
-		return nil, nil
+	q := repertoire.Query{Text: prompt, Limit: most, Agent: agent}
+	answer, err := a.Search(ctx, q)
+	if err != nil {
+		return fmt.Errorf("looking for the nearest skills: %w", err)
 	}
-	entries, err := a.catalog.Pinned(ctx, a.agent)
-	var ids []string
-	for _, e := range entries {
-		ids = append(ids, e.ID)
+	for _, h := range answer.Hits {
+		why, err := a.Why(ctx, h.ID, q)
+		if err != nil {
+			return fmt.Errorf("asking about %s: %w", h.ID, err)
+		}
+		r.Nearest = append(r.Nearest, nearOf(prompt, why))
 	}
-	return ids, err
+	return nil
 }
 
 // nearOf takes over what is said of a skill.

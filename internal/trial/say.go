@@ -109,26 +109,19 @@ func (s *sayer) nothing(r *Trial) {
 }
 
 // threshold says why the prompt gets no skill, and how it compares with prompts that need
-// none.
+// none. A server does not tell.
 func (s *sayer) threshold(r *Trial) {
-	if r.Mode == byServer { // which does not tell
-		return
+	if r.Quiet != "" && r.Outcome == Nothing {
+		s.line("%s%s.", strings.ToUpper(r.Quiet[:1]), r.Quiet[1:])
 	}
-	if why := r.ranking.Quiet(); why != "" && r.Outcome == Nothing {
-		if promise := r.ranking.Background.Promise(); promise != "" && r.Kind == "" {
-			why += ", so that " + promise
-		}
-		s.line("%s%s.", strings.ToUpper(why[:1]), why[1:])
-	}
-	b := &r.ranking.Background
-	switch reference := r.ranking.Reference(); {
-	case reference == "":
-	case b.Prompts == 0 && b.Due:
+	switch b := r.Background; {
+	case r.Reference == "":
+	case b.Prompts == 0 && r.Due:
 		s.line("The threshold is an estimate: %s (%q does that).", b.Missing, s.program+" index")
 	case b.Prompts == 0:
 		s.line("The threshold is an estimate: %s.", b.Missing)
-	case r.Outcome == Nothing && b.Disturb >= 0:
-		s.line("It is more likely to need nothing: %s, and at most %d may.", reference, int(b.Disturb*float64(b.Prompts)+1e-9))
+	case r.Outcome == Nothing && r.Disturb != nil:
+		s.line("It is more likely to need nothing: %s, and at most %d may.", r.Reference, int(*r.Disturb*float64(b.Prompts)+1e-9))
 	}
 }
 

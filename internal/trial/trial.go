@@ -1,25 +1,25 @@
-// Package trial tries a prompt without an agent client: it calls the client's hook as the
-// client does, and says in words what the model would be told, or why nothing.
+// Package trial runs what setup has registered in agent clients as the clients run it, hooks
+// and MCP servers, and says in words what came of it: whether they answer, what a model would
+// be told for a prompt, or why nothing.
 //
-// The one rule: a trial leaves nothing behind. It is no session, it counts as no use of a
-// skill, and it starts no index.
+// The one rule: a trial leaves no trace. It only runs what setup.Env.MayRun allows, it ends
+// what it started, and a hook that finds the variable Var remembers no session, counts no use
+// of a skill and starts no index.
 package trial
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
+	"github.com/repertoire-skills/repertoire/internal/setup"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // patience is how much time a hook that was late gets the second time, to learn what it
@@ -28,156 +28,191 @@ const patience = 30 * time.Second
 
 // Options of Run.
 type Options struct {
-	Hook   Hook   // which hook
-	Prompt string // what the user would type
-	Dir    string // the working folder, absolute
-	// Call has the fields of the hook's call that its command decides: Deadline, Server,
-	// Ask, Agent, Open and Command. Run sets the others.
-	Call hook.Call
+	Env      *setup.Env
+	Hook     Hook          // which hook
+	Prompt   string        // what the user would type
+	Dir      string        // the working folder, absolute
+	Flags    []string      // which follow those of the hook
+	Deadline time.Duration // 0 means the deadline of the hook
 }
 
-// Run tries a prompt. Whatever is wrong with the hook is in the result, not an error.
+// A Trial is a result with what is said of it.
+type Trial struct {
+	report
+	hook Hook
+}
+
+// Run tries a prompt: it runs the hook as the client does. Whatever is wrong with the answer is
+// in the result; it is an error if the hook cannot be run.
 func Run(ctx context.Context, o Options) (*Trial, error) {
 	if strings.TrimSpace(o.Prompt) == "" {
 		return nil, errors.New("the prompt is empty")
 	}
-	e := event.Event{Kind: client.Prompt, Prompt: o.Prompt, Session: "trial", Turn: "1", Dir: o.Dir}
-	sample, err := event.Sample(o.Hook.Client.Name, e)
+	deadline := o.Deadline
+	if deadline == 0 {
+		deadline = deadlineOf(o.Hook.run)
+	}
+	a, err := o.call(ctx, deadline)
+	late := err == nil && len(a.stdout.text) == 0 && a.report.TookMS >= milliseconds(deadline-deadline/10)
+	if late {
+		a, err = o.call(ctx, max(patience, deadline))
+	}
 	if err != nil {
 		return nil, err
 	}
-	r := newTrial(&o)
-	deadline := o.Call.Deadline
-	a := attemptHook(ctx, o.Call, o.Hook.Client.Hook.Arg, sample)
-	if r.Late = a.late(deadline); r.Late { // that call may still run, so its catalog stays open
-		o.Call.Deadline = max(patience, deadline)
-		a = attemptHook(ctx, o.Call, o.Hook.Client.Hook.Arg, sample)
+	t := &Trial{a.report, o.Hook}
+	t.Prompt, t.Text, t.Tokens, t.Late, t.DeadlineMS = o.Prompt, a.told, words.Tokens(a.told), late, milliseconds(deadline)
+	if !o.Hook.Any {
+		t.Client = o.Hook.Client.Name
 	}
-	defer a.close()
-	r.tell(a)
-	if r.Text, err = event.Told(o.Hook.Client.Name, e, a.out.Bytes()); err != nil {
-		r.Problems = append(r.Problems, err.Error())
+	if reg := o.Hook.Registered; reg != nil {
+		t.SetUp, t.File, t.Command, t.Gone = true, reg.File, reg.Words, reg.Gone
 	}
-	return r, errors.Join(r.explain(ctx, a), ctx.Err())
+	for _, l := range a.log {
+		t.Problems = append(t.Problems, l.message+": "+l.cause)
+	}
+	if a.wrong != nil {
+		t.Problems = append(t.Problems, a.wrong.Error())
+	}
+	switch {
+	case t.Text != "":
+		t.Outcome = Offered
+	case a.failure() != "":
+		t.Outcome = Failed
+	}
+	return t, nil
 }
 
-// An attempt is one call of a hook, with what it did on the way.
-type attempt struct {
-	out  bytes.Buffer
-	took time.Duration
-	log  log
-
-	mu      sync.Mutex // a hook that is late goes on in a goroutine
-	ended   bool       // nobody waits for the hook any more
-	catalog hook.Catalog
-	agent   *repertoire.Agent
-	block   *repertoire.Block // the answer of the catalog; nil if it was not asked
-	server  *api.Suggestion   // the answer of a server; nil if none was asked, or it has not answered
+// call runs the hook once.
+func (o *Options) call(ctx context.Context, deadline time.Duration) (*call, error) {
+	ctx, cancel := context.WithTimeout(ctx, deadline+limit)
+	defer cancel()
+	e := event.Event{Kind: client.Prompt, Prompt: o.Prompt, Session: "trial", Turn: "1", Dir: o.Dir}
+	a, err := callHook(ctx, o.Env, o.Hook.Client, o.Hook.run, e, deadline.String()+explained, o.Flags)
+	switch {
+	case err != nil:
+	case a.err != nil:
+		err = errors.New(a.ending())
+	case a.report.Outcome == "":
+		err = errors.New("it does not say why it answers as it does: its program is of another version")
+	}
+	if reg := o.Hook.Registered; err != nil && reg != nil {
+		err = fmt.Errorf("the command of the hook in %s: %w", reg.File, err)
+	}
+	return a, err
 }
 
-// attemptHook calls a hook.
-func attemptHook(ctx context.Context, c hook.Call, arg string, sample []byte) *attempt {
-	a := &attempt{}
-	open := c.Open
-	c.Open = func(ctx context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
-		catalog, agent, err := open(ctx, o)
-		if err != nil {
-			return nil, nil, err
+// OK reports whether the client gets what the hook says.
+func (t *Trial) OK() bool {
+	return !t.Late && !t.Gone && (t.Outcome == Offered || t.Outcome == Nothing)
+}
+
+// A Hook is a client with its hook for prompts.
+type Hook struct {
+	Client client.Client
+	// Registered is the entry with the hook in the settings of the client; nil means that
+	// there is none.
+	Registered *setup.Registration
+	// Any means that no client was named and none is set up: what any client would be told.
+	Any bool
+	// Ignored says why the flags of the entry do not hold; nil means that they do, or that
+	// there are none.
+	Ignored error
+
+	run setup.Registration // what is run: the entry, or else the hook of this program
+}
+
+// Split splits the arguments of a command into the name of a client and the words of a
+// prompt. The first one names a client only if others follow: a prompt in quotes, which is
+// one argument, can begin with any word.
+func Split(args []string) (name string, prompt []string) {
+	if len(args) > 1 {
+		if _, ok := client.Find(args[0]); ok {
+			return args[0], args[1:]
 		}
-		return a.watch(catalog, agent), agent, nil
 	}
-	if ask := c.Ask; ask != nil {
-		c.Ask = func(ctx context.Context, p api.Prompt) (*api.Suggestion, error) {
-			s, err := ask(ctx, p)
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			if err == nil && !a.ended {
-				a.server = s
+	return "", args
+}
+
+// Choose returns the hook of a client; "" means the first client whose hook is set up.
+func Choose(env *setup.Env, all []setup.Status, name string) (Hook, error) {
+	if name != "" && !slices.Contains(Clients(), name) {
+		c, _ := client.Find(name)
+		return Hook{}, fmt.Errorf("%s asks for no skills when a prompt is sent; these do: %s", c.Title, strings.Join(Clients(), ", "))
+	}
+	for _, st := range all {
+		for _, r := range st.Registrations {
+			if r.Kind == setup.Hook && asks(st.Client) && (name == "" || name == st.Client.Name) {
+				h := Hook{Client: st.Client, Registered: &r}
+				h.choose(env)
+				return h, nil
 			}
-			return s, err
 		}
 	}
-	c.Arg, c.Stdin, c.Stdout, c.Verbose, c.Log = arg, bytes.NewReader(sample), &a.out, io.Discard, &a.log
-	c.StateDir = func() (string, error) { return "", nil }
-	c.Getenv = func(string) string { return "" } // the variables of a client that happens to run this program
-	c.Index, c.Usage = nil, nil
-	start := time.Now()
-	hook.Run(ctx, c)
-	a.took = time.Since(start)
-	a.mu.Lock()
-	a.ended = true
-	a.mu.Unlock()
-	return a
-}
-
-// late reports whether the hook gave up because of its deadline.
-func (a *attempt) late(deadline time.Duration) bool {
-	return a.out.Len() == 0 && a.took >= deadline-deadline/10
-}
-
-// watch returns a catalog that notes what it is asked, and stays open when the hook closes
-// it.
-func (a *attempt) watch(c hook.Catalog, agent *repertoire.Agent) hook.Catalog {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.ended {
-		a.catalog, a.agent = c, agent
+	h := Hook{Any: name == ""}
+	h.Client, _ = client.Find(name)
+	if h.Any {
+		h.Client, _ = client.Find(Clients()[0])
 	}
-	return &watched{c, a}
+	h.choose(env)
+	return h, nil
 }
 
-// close closes the catalog, if the hook has come so far.
-func (a *attempt) close() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.catalog != nil {
-		a.catalog.Close() // ignore the error: a trial only reads
+// choose chooses what is run. The hook of this program takes the place of what is not there or
+// may not be run. A stranger's flags could name a configuration, and so a server that gets the
+// prompt.
+func (h *Hook) choose(env *setup.Env) {
+	h.run = setup.Registration{Kind: setup.Hook, Words: []string{env.Program, "hook", h.Client.Hook.Arg}}
+	r := h.Registered
+	if r == nil {
+		return
+	}
+	switch why := env.MayRun(*r); {
+	case why == nil && !r.Gone:
+		h.run = *r
+	case why != nil && r.Scope == client.Project && len(r.Flags()) > 0:
+		h.Ignored, r.Words = why, []string{r.Words[0], "hook", h.Client.Name}
+	default:
+		h.run.Words = append([]string{env.Program}, r.Words[1:]...)
 	}
 }
 
-// watched is a catalog of an attempt.
-type watched struct {
-	hook.Catalog
-	attempt *attempt
-}
-
-func (w *watched) Block(ctx context.Context, prompt string, b repertoire.Budget, agent *repertoire.Agent) (repertoire.Block, error) {
-	block, err := w.Catalog.Block(ctx, prompt, b, agent)
-	w.attempt.mu.Lock()
-	defer w.attempt.mu.Unlock()
-	if err == nil && !w.attempt.ended {
-		w.attempt.block = &block
-	}
-	return block, err
-}
-
-// Close leaves the catalog to the attempt.
-func (w *watched) Close() error { return nil }
-
-// asked is the part of *repertoire.Catalog that says why.
-type asked interface {
-	Search(ctx context.Context, q repertoire.Query) (repertoire.Answer, error)
-	Why(ctx context.Context, id string, q repertoire.Query) (repertoire.Explanation, error)
-}
-
-// nearest returns the skills that are nearest to a prompt which got none.
-func (a *attempt) nearest(ctx context.Context, prompt string) ([]Near, error) {
-	c, ok := a.catalog.(asked)
-	if !ok {
-		return nil, nil
-	}
-	q := repertoire.Query{Text: prompt, Limit: most, Agent: a.agent}
-	answer, err := c.Search(ctx, q)
-	if err != nil {
-		return nil, fmt.Errorf("looking for the nearest skills: %w", err)
-	}
-	var list []Near
-	for _, h := range answer.Hits {
-		why, err := c.Why(ctx, h.ID, q)
-		if err != nil {
-			return nil, fmt.Errorf("asking about %s: %w", h.ID, err)
+// Clients returns the names of the clients that call a hook with each prompt.
+func Clients() []string {
+	var list []string
+	for _, c := range client.All() {
+		if asks(c) {
+			list = append(list, c.Name)
 		}
-		list = append(list, nearOf(prompt, why))
 	}
-	return list, nil
+	return list
+}
+
+// asks reports whether a client calls a hook with each prompt.
+func asks(c client.Client) bool {
+	if c.Hook == nil {
+		return false
+	}
+	_, ok := c.Hook.Event(client.Prompt)
+	return ok
+}
+
+// Deadline returns the deadline in a value of Var; ok is false if a client calls the hook.
+func Deadline(value string) (d time.Duration, ok bool) {
+	d, err := time.ParseDuration(strings.TrimSuffix(value, explained))
+	return d, err == nil
+}
+
+// deadlineOf returns how long the client has to wait for a hook at most.
+func deadlineOf(r setup.Registration) time.Duration {
+	for i, word := range r.Words {
+		value, ok := strings.CutPrefix(word, "--deadline=")
+		if word == "--deadline" && i+1 < len(r.Words) {
+			value, ok = r.Words[i+1], true
+		}
+		if d, err := time.ParseDuration(value); ok && err == nil {
+			return d
+		}
+	}
+	return hook.Deadline
 }

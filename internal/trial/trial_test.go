@@ -2,7 +2,9 @@ package trial_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +20,96 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/trial"
 	"github.com/repertoire-skills/repertoire/source"
 )
+
+// What the test binary reads as the program of a hook.
+const (
+	folderVar = "TRIAL_FOLDER" // the folder with the catalog
+	serverVar = "TRIAL_SERVER" // the answer of a server, as JSON; without one the server fails
+	slowVar   = "TRIAL_SLOW"   // opening the catalog takes a second
+)
+
+// TestMain lets the test binary be the program of a hook.
+func TestMain(m *testing.M) {
+	if mode := os.Getenv(trial.Var); mode != "" {
+		if err := beHook(context.Background(), mode); err != nil {
+			fmt.Fprintf(os.Stderr, "skills: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// config is the configuration of a catalog with one skill.
+func config(dir string) (repertoire.Config, error) {
+	src, err := source.Dir(filepath.Join(dir, "skills"), &source.Options{Label: "skills"})
+	return repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(dir, "c.db"), Schedule: repertoire.Never, Embedder: embed.None{}, Defer: true}, err
+}
+
+func beHook(ctx context.Context, mode string) error {
+	cfg, err := config(os.Getenv(folderVar))
+	if err != nil {
+		return err
+	}
+	deadline, _ := trial.Deadline(mode)
+	call := hook.Call{Arg: os.Args[2], Deadline: deadline, Stdin: os.Stdin, Stdout: os.Stdout, Verbose: os.Stderr, Getenv: os.Getenv,
+		StateDir: func() (string, error) { return "", nil }, Command: func() string { return "skills" }}
+	call.Open = func(ctx context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
+		if os.Getenv(slowVar) != "" {
+			time.Sleep(time.Second)
+		}
+		c, err := repertoire.Open(ctx, cfg)
+		return c, nil, err
+	}
+	if answer, ok := os.LookupEnv(serverVar); ok {
+		call.Ask = func(context.Context, api.Prompt) (*api.Suggestion, error) {
+			if answer == "" {
+				return nil, errors.New("connection refused")
+			}
+			s := new(api.Suggestion)
+			return s, json.Unmarshal([]byte(answer), s)
+		}
+	}
+	return trial.Report(ctx, os.Stderr, hook.Run(ctx, call), mode, func(ctx context.Context) (hook.Catalog, *repertoire.Agent, error) {
+		return call.Open(ctx, hook.Opening{})
+	})
+}
+
+// program returns an environment in which the test binary is this program, with a catalog.
+func program(t *testing.T) *setup.Env {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "skills", "balcony", "SKILL.md")
+	check(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	check(t, os.WriteFile(file, []byte("---\nname: balcony\ndescription: Waters the plants on the balcony.\n---\nWater them.\n"), 0o600))
+	cfg, err := config(dir)
+	check(t, err)
+	c, err := repertoire.Open(t.Context(), cfg)
+	check(t, err)
+	_, err = c.Rescan(t.Context(), nil)
+	check(t, errors.Join(err, c.Close()))
+	t.Setenv(folderVar, dir)
+	self, err := os.Executable()
+	check(t, err)
+	return &setup.Env{Program: self}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// water tries the prompt that the skill is for.
+func water(t *testing.T, env *setup.Env, name string, deadline time.Duration) *trial.Trial {
+	t.Helper()
+	h, err := trial.Choose(env, nil, name)
+	check(t, err)
+	r, err := trial.Run(t.Context(), trial.Options{Env: env, Hook: h, Prompt: "water the plants on the balcony", Dir: t.TempDir(), Deadline: deadline})
+	check(t, err)
+	return r
+}
 
 // TestSplit: the first argument is a client only if others follow.
 func TestSplit(t *testing.T) {
@@ -45,7 +137,7 @@ func TestChoose(t *testing.T) {
 		st := setup.Status{Client: c, Registrations: []setup.Registration{{Kind: setup.MCP, File: "servers"}}}
 		switch c.Name {
 		case "vscode", "gemini", "cursor":
-			st.Registrations = append(st.Registrations, setup.Registration{Kind: setup.Hook, File: c.Name + "-hooks"})
+			st.Registrations = append(st.Registrations, setup.Registration{Kind: setup.Hook, Scope: client.User, File: c.Name + "-hooks", Words: []string{"skills", "hook", c.Name}})
 		}
 		all = append(all, st)
 	}
@@ -58,7 +150,7 @@ func TestChoose(t *testing.T) {
 		{"claude", "claude", "", all},
 		{"", "claude", "", nil},
 	} {
-		h, err := trial.Choose(tt.all, tt.name)
+		h, err := trial.Choose(new(setup.Env), tt.all, tt.name)
 		file := ""
 		if h.Registered != nil {
 			file = h.Registered.File
@@ -68,128 +160,55 @@ func TestChoose(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"vscode", "zed"} {
-		if h, err := trial.Choose(all, name); err == nil {
+		if h, err := trial.Choose(new(setup.Env), all, name); err == nil {
 			t.Errorf("%s: %+v", name, h)
 		}
-	}
-}
-
-// opener opens a catalog with one skill.
-func opener(t *testing.T) func(context.Context, hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
-	t.Helper()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "skills", "balcony", "SKILL.md")
-	for _, err := range []error{
-		os.MkdirAll(filepath.Dir(file), 0o700),
-		os.WriteFile(file, []byte("---\nname: balcony\ndescription: Waters the plants on the balcony.\n---\nWater them.\n"), 0o600),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	src, err := source.Dir(filepath.Join(dir, "skills"), &source.Options{Label: "skills"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(dir, "c.db"), Schedule: repertoire.Never, Embedder: embed.None{}, Defer: true}
-	c, err := repertoire.Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Rescan(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return func(ctx context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
-		c, err := repertoire.Open(ctx, cfg)
-		return c, nil, err
 	}
 }
 
 // TestEveryClient: the model of every client with a hook for prompts is told of the skill, in
 // whatever form the client takes that.
 func TestEveryClient(t *testing.T) {
-	open := opener(t)
-	for _, c := range client.All() {
-		h, err := trial.Choose(nil, c.Name)
-		if err != nil {
-			continue // it has no such hook
-		}
-		r, err := trial.Run(t.Context(), trial.Options{Hook: h, Prompt: "water the plants on the balcony", Dir: t.TempDir(),
-			Call: hook.Call{Deadline: time.Minute, Open: open, Command: func() string { return "skills" }}})
-		if err != nil {
-			t.Fatal(err)
-		}
+	env := program(t)
+	for _, name := range trial.Clients() {
+		r := water(t, env, name, time.Minute)
 		if r.Outcome != trial.Offered || !r.OK() || len(r.Skills) != 1 || !strings.Contains(r.Text, "balcony") || strings.Contains(r.Text, "water the plants on") || len(r.Problems) > 0 {
-			t.Errorf("%s: %+v", c.Name, r.Result)
+			t.Errorf("%s: %+v", name, r.Result)
 		}
-		if said := r.Say("repertoire"); !strings.Contains(said, `("repertoire setup `+c.Name+`" does so)`) || !strings.Contains(said, "\nRanking: text (no embedder).\n") {
-			t.Errorf("%s: %s", c.Name, said)
+		if said := r.Say("repertoire"); !strings.Contains(said, `("repertoire setup `+name+`" does so)`) || !strings.Contains(said, "\nRanking: text (no embedder).\n") {
+			t.Errorf("%s: %s", name, said)
 		}
 	}
 }
 
 // TestLate: the result of a hook that misses its deadline says so, and what it would have
-// told. The first call goes on beside the second one.
+// told.
 func TestLate(t *testing.T) {
-	open := opener(t)
-	h, err := trial.Choose(nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	release := make(chan struct{})
-	slow := func(ctx context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
-		if end, _ := ctx.Deadline(); time.Until(end) < time.Second { // the first call
-			<-release
-			return nil, nil, errors.New("nobody listens any more")
-		}
-		close(release)
-		return open(ctx, o)
-	}
-	r, err := trial.Run(t.Context(), trial.Options{Hook: h, Prompt: "water the plants on the balcony",
-		Call: hook.Call{Deadline: time.Millisecond, Open: slow, Command: func() string { return "skills" }}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := program(t)
+	t.Setenv(slowVar, "1")
+	r := water(t, env, "", time.Millisecond)
 	if !r.Late || r.OK() || r.Outcome != trial.Offered || r.DeadlineMS != 1 || r.Client != "" {
 		t.Errorf("%+v", r.Result)
 	}
 }
 
-// TestServer: the result of a hook that asks a server has what the server offers; when it does
+// TestAsking: the result of a hook that asks a server has what the server offers; when it does
 // not answer, what the catalog of this machine does, and the error.
-func TestServer(t *testing.T) {
-	h, err := trial.Choose(nil, "claude")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var answer *api.Suggestion
-	call := hook.Call{Deadline: time.Minute, Open: opener(t), Command: func() string { return "skills" },
-		Ask: func(context.Context, api.Prompt) (*api.Suggestion, error) {
-			if answer == nil {
-				return nil, errors.New("connection refused")
-			}
-			return answer, nil
-		}}
-	try := func() *trial.Trial {
+func TestAsking(t *testing.T) {
+	env := program(t)
+	try := func(answer string) *trial.Trial {
 		t.Helper()
-		r, err := trial.Run(t.Context(), trial.Options{Hook: h, Prompt: "water the plants on the balcony", Call: call})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+		t.Setenv(serverVar, answer)
+		return water(t, env, "claude", time.Minute)
 	}
-	if r := try(); r.Outcome != trial.Offered || len(r.Skills) != 1 || r.Skills[0].Name != "balcony" || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "connection refused") {
+	if r := try(""); r.Outcome != trial.Offered || len(r.Skills) != 1 || r.Skills[0].Name != "balcony" || len(r.Problems) != 1 || !strings.Contains(r.Problems[0], "connection refused") {
 		t.Errorf("without an answer: %+v", r.Result)
 	}
-	answer = &api.Suggestion{Block: "garden\n", Skills: []api.Skill{{ID: "garden", Name: "garden", Location: "team:garden/SKILL.md", Probability: .9}}}
-	if r := try(); r.Outcome != trial.Offered || len(r.Skills) != 1 || r.Skills[0].ID != "garden" || r.Text != "garden\n" || len(r.Problems) > 0 || !strings.Contains(r.Say("skills"), "Ranking: by the server.") {
+	r := try(`{"block": "garden\n", "skills": [{"id": "garden", "name": "garden", "location": "team:garden/SKILL.md", "probability": 0.9}]}`)
+	if r.Outcome != trial.Offered || len(r.Skills) != 1 || r.Skills[0].ID != "garden" || r.Text != "garden\n" || len(r.Problems) > 0 || !strings.Contains(r.Say("skills"), "Ranking: by the server.") {
 		t.Errorf("with an offer: %+v\n%s", r.Result, r.Say("skills"))
 	}
-	answer = &api.Suggestion{Because: "reply"}
-	if r := try(); r.Outcome != trial.Nothing || !r.OK() || len(r.Skills) > 0 || r.Kind != "reply" {
+	if r := try(`{"because": "reply"}`); r.Outcome != trial.Nothing || !r.OK() || len(r.Skills) > 0 || r.Kind != "reply" {
 		t.Errorf("with nothing: %+v\n%s", r.Result, r.Say("skills"))
 	}
 }

@@ -1,4 +1,4 @@
-package probe
+package trial
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 )
 
 // tryServer asks an MCP server for its tools. It starts the server, unless that has a URL.
-func tryServer(ctx context.Context, r setup.Registration) setup.Answer {
+func tryServer(ctx context.Context, r setup.Registration) *setup.Answer {
 	hint := `"skills setup" writes the entry anew`
 	var stderr output
 	start := time.Now()
@@ -28,7 +28,7 @@ func tryServer(ctx context.Context, r setup.Registration) setup.Answer {
 	if r.URL != "" {
 		hint = elsewhere(fmt.Sprint(err))
 	}
-	a := setup.Answer{TookMS: time.Since(start).Milliseconds(), Tools: tools, Hint: hint}
+	a := &setup.Answer{TookMS: time.Since(start).Milliseconds(), Tools: tools, Hint: hint}
 	switch {
 	case ctx.Err() != nil:
 		a.Problem = fmt.Sprintf("it has not listed its tools within %v%s", limit, stderr.printed())

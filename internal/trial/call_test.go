@@ -1,4 +1,4 @@
-package probe
+package trial
 
 import (
 	"context"
@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook"
@@ -42,7 +40,7 @@ func tried(t *testing.T, name, script string, s Sample) setup.Registration {
 		t.Fatal(err)
 	}
 	statuses := setup.ScanOf(env, []client.Client{c})
-	Run(t.Context(), env, statuses, s)
+	Check(t.Context(), env, statuses, s)
 	if len(statuses[0].Registrations) != 1 || statuses[0].Registrations[0].Answer == nil {
 		t.Fatalf("registered are %+v", statuses[0].Registrations)
 	}
@@ -51,7 +49,7 @@ func tried(t *testing.T, name, script string, s Sample) setup.Registration {
 
 // TestHook: each way in which a hook can fail is told in words.
 func TestHook(t *testing.T) {
-	const answer = `printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"<available_skills>\n<skill>\n<name>\ncat\n</name>\n</skill>\n</available_skills>"}}'`
+	const answer = `printf '%s\n' '{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"feed it"}}'; echo 'report: {"skills":[{"name":"cat"}]}' >&2`
 	expected := Sample{Prompt: "feed the cat", Skills: []string{"cat"}}
 	for name, c := range map[string]struct {
 		script  string
@@ -59,7 +57,7 @@ func TestHook(t *testing.T) {
 		problem string
 		offered []string
 	}{
-		"answers":         {"cat >/dev/null; test -n \"$REPERTOIRE_PROBE\" && " + answer, expected, "", []string{"cat"}},
+		"answers":         {"cat >/dev/null; test -n \"$REPERTOIRE_TRIAL\" && " + answer, expected, "", []string{"cat"}},
 		"is silent":       {"cat >/dev/null", Sample{}, "", nil},
 		"should answer":   {"cat >/dev/null", expected, "it says nothing to a prompt for which the catalog has cat", nil},
 		"ends badly":      {"echo no library >&2; exit 3", expected, "it ends with exit status 3: no library", nil},
@@ -108,17 +106,9 @@ func TestDeadline(t *testing.T) {
 	for line, want := range map[string]time.Duration{
 		"skills hook claude": hook.Deadline, "skills hook claude --deadline 2s": 2 * time.Second, "skills hook claude --deadline=1s": time.Second, "skills hook claude --deadline soon": hook.Deadline,
 	} {
-		if got := deadline(setup.Registration{Words: strings.Fields(line)}); got != want {
+		if got := deadlineOf(setup.Registration{Words: strings.Fields(line)}); got != want {
 			t.Errorf("%s: %v, want %v", line, got, want)
 		}
-	}
-}
-
-func TestOffered(t *testing.T) {
-	text := "<available_skills>\n<skill>\n<name>\na b\n</name>\n<description>\n<name>\n</description>\n</skill>\n</available_skills>\n" +
-		"<skill name=\"short\">Text.</skill>\n\n- **marked**: Text with **bold**: words.\n"
-	if d := cmp.Diff([]string{"a b", "short", "marked"}, offered(text)); d != "" {
-		t.Error(d)
 	}
 }
 
