@@ -176,6 +176,7 @@ type Hit = search.Hit
 //   - Path: of its SKILL.md in the source, slash-separated
 //   - Location: of its SKILL.md: an absolute path, or "label:path" when it is not
 //     on disk
+//   - Version, License, Author, Compatibility: of its frontmatter, "" if it does not say
 //   - Tags: of its frontmatter, without duplicates
 //   - Needs: what it needs to work: skills, commands, environment variables
 //   - Triggers: Keywords, Verbs and Patterns that prompts for it contain, as its author

@@ -29,16 +29,19 @@ func (p *parser) fill(b *block) error {
 	list := func(key string) []string {
 		return append(listItems(p.lookup(key).node), listItems(meta[key])...)
 	}
-	s.License, s.Compatibility = p.textOnly("license"), p.textOnly("compatibility")
+	s.License, s.Compatibility = short(p.textOnly("license")), short(p.textOnly("compatibility"))
 	s.WhenToUse = cmp.Or(p.text("when_to_use"), p.text("when-to-use"), p.text("whenToUse"))
-	s.Author = cmp.Or(p.text("author"), nodeText(meta["author"]))
-	s.Version = cmp.Or(p.text("version"), nodeText(meta["version"]))
+	s.Author = short(cmp.Or(p.text("author"), nodeText(meta["author"])))
+	s.Version = short(cmp.Or(p.text("version"), nodeText(meta["version"])))
 	s.Tags = distinct(list("tags"))
 	s.Needs = p.needs(meta)
 	s.Triggers = p.triggers(meta)
 	s.AllowedTools = tools(p.lookup("allowed-tools").node)
 	return nil
 }
+
+// short bounds a text that is kept for each skill and that ranking does not use.
+func short(text string) string { return strings.TrimSpace(words.First(text, 2*maxCompatibility)) }
 
 // lookup returns the last non-empty field named key. If there is none, it returns
 // a non-empty field whose name differs only in case, else an empty one named key. A

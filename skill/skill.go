@@ -40,12 +40,8 @@ var ErrNotFound = errors.New("no such skill")
 type Skill struct {
 	Meta
 
-	WhenToUse     string // the when_to_use extension, if any
-	License       string
-	Compatibility string
-	Author        string
-	Version       string
-	AllowedTools  []string // one entry per tool; "Bash(git:*, jq:*)" is one entry
+	WhenToUse    string   // the when_to_use extension, if any
+	AllowedTools []string // one entry per tool; "Bash(git:*, jq:*)" is one entry
 
 	// Frontmatter holds all values, resolved by the YAML 1.2 core schema:
 	// string, bool, int64, float64, nil, []any and map[string]any.

@@ -36,33 +36,8 @@ func (w *writer) appendDocument(b []byte, d *Document) []byte {
 	b = w.appendPlace(b, d.Source, root, dir, file)
 	b = appendOther(b, folder, d.Name)
 	b = appendOther(b, d.Location, filepath.FromSlash(root+d.Path))
-	b = appendString(b, d.Description)
-	b = appendDigest(b, d.Digest, digestPrefix)
-	b = appendDigest(b, d.TextDigest, "")
-	return appendLists(appendLists(appendList(b, d.Tags), d.Needs.Lists()), d.Triggers.Lists())
-}
-
-func appendList(b []byte, list []string) []byte {
-	b = appendInt(b, len(list))
-	for _, s := range list {
-		b = appendString(b, s)
-	}
-	return b
-}
-
-// appendLists encodes a bit for each of at most 8 lists, set if the list has entries, and
-// these lists: one byte for most skills.
-func appendLists(b []byte, lists []*[]string) []byte {
-	at, bits := len(b), byte(0)
-	b = append(b, 0)
-	for i, list := range lists {
-		if len(*list) > 0 {
-			bits |= 1 << i
-			b = appendList(b, *list)
-		}
-	}
-	b[at] = bits
-	return b
+	b = appendDigest(b, d.Digest)
+	return append(b, d.Meta.Pack()...)
 }
 
 // appendPlace encodes what the skills of one folder have in common. The first of them holds
@@ -92,11 +67,11 @@ func appendOther(b []byte, s, same string) []byte {
 
 const digestPrefix = "sha256:"
 
-// appendDigest encodes a digest: a 0 and its 32 bytes if it is the prefix and their
+// appendDigest encodes a digest: a 0 and its 32 bytes if it is digestPrefix and their
 // hexadecimal form, otherwise its length plus 1 and its text.
-func appendDigest(b []byte, digest, prefix string) []byte {
-	sum, err := hex.DecodeString(strings.TrimPrefix(digest, prefix))
-	if err == nil && len(sum) == sha256.Size && digest == prefix+hex.EncodeToString(sum) {
+func appendDigest(b []byte, digest string) []byte {
+	sum, err := hex.DecodeString(strings.TrimPrefix(digest, digestPrefix))
+	if err == nil && len(sum) == sha256.Size && digest == digestPrefix+hex.EncodeToString(sum) {
 		return append(append(b, 0), sum...)
 	}
 	return append(appendInt(b, len(digest)+1), digest...)
@@ -127,21 +102,17 @@ func (r *Reader) Doc(doc int) (Document, error) {
 	}
 	folder := c.other(name)
 	var t texts
-	t.Grow(len(data) + len(place.b) + 3*len(name) + 3*sha256.Size) // enough for most documents
+	t.Grow(len(data) + len(place.b) + 3*len(name) + sha256.Size) // enough for most documents
 	d := Document{Row: facts.Row, Key: t.add(key), Hidden: facts.Hidden}
-	d.Meta = skill.Meta{Name: t.add(name), ID: t.add(id), Source: t.add(place.block()), Tokens: facts.Tokens}
+	d.Meta = skill.Meta{Name: t.add(name), ID: t.add(id), Source: t.add(place.block())}
 	root := place.block()
 	location := t.add(root, place.block(), folder, place.block())
 	d.Path, d.Location = location[len(root):], filepath.FromSlash(location)
 	if other := c.other(nil); other != nil { // the location does not end in the path
 		d.Location = t.add(other)
 	}
-	d.Description = t.add(c.block())
-	d.Digest, d.TextDigest = t.digest(&c, digestPrefix), t.digest(&c, "")
-	d.Tags = t.list(&c)
-	t.lists(&c, d.Needs.Lists)
-	t.lists(&c, d.Triggers.Lists)
-	if c.bad || place.bad {
+	d.Digest = t.digest(&c)
+	if err := d.Unpack(t.add(c.b)); err != nil || c.bad || place.bad {
 		return Document{}, r.s.damaged(docSection, at)
 	}
 	return d, nil
@@ -208,36 +179,15 @@ func (t *texts) add(parts ...[]byte) string {
 	return t.String()[from:]
 }
 
-func (t *texts) list(c *cursor) []string {
-	var list []string
-	for n := c.uvarint(); n > 0 && !c.bad; n-- {
-		list = append(list, t.add(c.block()))
-	}
-	return list
-}
-
-// lists reads what appendLists wrote.
-func (t *texts) lists(c *cursor, lists func() []*[]string) {
-	bits := c.bytes(1)
-	if len(bits) == 0 || bits[0] == 0 {
-		return
-	}
-	for i, list := range lists() {
-		if bits[0]>>i&1 == 1 {
-			*list = t.list(c)
-		}
-	}
-}
-
 // digest reads what appendDigest wrote.
-func (t *texts) digest(c *cursor, prefix string) string {
+func (t *texts) digest(c *cursor) string {
 	from := t.Len()
 	if n := c.uvarint(); n > 0 {
 		return t.add(c.bytes(n - 1))
 	}
 	var digits [2 * sha256.Size]byte
 	hex.Encode(digits[:], c.bytes(sha256.Size))
-	t.WriteString(prefix)
+	t.WriteString(digestPrefix)
 	t.Write(digits[:])
 	return t.String()[from:]
 }

@@ -24,12 +24,15 @@ import (
 // everything that Open relies on.
 const (
 	magic     = "skills\x00\x01"
-	version   = 9
+	version   = 10
 	blockSize = 16 << 10
 	align     = 64
 	minHeader = align
 	maxDim    = 1 << 13
 )
+
+// formatVersion is in each file. It grows with every new field of a skill, too.
+func formatVersion() uint32 { return version<<8 | uint32(skill.MetaVersion()) }
 
 // A section is one of the parts of the data.
 type section int
@@ -113,7 +116,7 @@ func (h *header) sumsAt() int { return fixedSize + len(h.meta.Model) }
 func (h *header) encode() []byte {
 	m := &h.meta
 	f := fixed{
-		Magic: [len(magic)]byte([]byte(magic)), Version: version, Size: uint32(h.data), Data: uint64(h.end - h.data), Generation: m.Generation,
+		Magic: [len(magic)]byte([]byte(magic)), Version: formatVersion(), Size: uint32(h.data), Data: uint64(h.end - h.data), Generation: m.Generation,
 		Dim: uint32(m.Dim), Docs: uint32(h.docs), Terms: uint32(h.terms), Model: uint32(len(m.Model)), Weights: m.Weights, MeanLength: m.MeanLength,
 	}
 	for i, n := range h.sizes {
@@ -134,8 +137,8 @@ func (h *header) decode(file []byte) error {
 	var f fixed
 	_, err := binary.Decode(file, binary.LittleEndian, &f)
 	switch {
-	case err == nil && f.Version != version:
-		return fmt.Errorf("version %d, want %d", f.Version, version)
+	case err == nil && f.Version != formatVersion():
+		return fmt.Errorf("version %d, want %d", f.Version, formatVersion())
 	case err != nil || int64(f.Size) < int64(fixedSize+4) || int64(f.Size) > int64(len(file)) || f.Size%align != 0:
 		return errors.New("header ends early")
 	}

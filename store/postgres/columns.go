@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"encoding/json"
 	"maps"
 	"path"
 	"slices"
@@ -28,29 +27,25 @@ func (t *Tx) queuePuts(batch *pgx.Batch) {
 }
 
 func skillColumns(rows []int64, puts map[int64]put) pgx.NamedArgs {
-	var sources, tokens []int64
+	var sources []int64
 	var refused, own []bool
 	columns := make(map[string][][]byte)
 	add := func(name string, value []byte) { columns[name] = append(columns[name], value) }
 	for _, row := range rows {
 		p := puts[row]
 		s := p.Skill
-		sources, tokens = append(sources, p.source), append(tokens, int64(s.Tokens))
+		sources = append(sources, p.source)
 		refused, own = append(refused, p.Refused), append(own, path.Base(path.Dir(p.Path)) == s.Name)
 		add("paths", []byte(p.Path))
 		add("stamps", []byte(p.Stamp))
 		add("digests", []byte(s.Digest))
-		add("text_digests", []byte(s.TextDigest))
 		add("names", []byte(s.Name))
 		add("name_keys", []byte(p.NameKey))
 		add("locations", []byte(s.Location))
-		add("descriptions", []byte(s.Description))
-		add("tags", jsonOf(s.Tags, len(s.Tags) == 0))
-		add("needs", jsonOf(s.Needs, s.Needs.Empty()))
-		add("triggers", jsonOf(s.Triggers, s.Triggers.Empty()))
+		add("metas", s.Pack())
 		add("problems", p.Problems)
 	}
-	args := pgx.NamedArgs{"rows": rows, "sources": sources, "tokens": tokens, "refused": refused, "own_folder": own}
+	args := pgx.NamedArgs{"rows": rows, "sources": sources, "refused": refused, "own_folder": own}
 	for name, list := range columns {
 		args[name] = list
 	}
@@ -86,16 +81,4 @@ func textColumns(rows []int64, puts map[int64]put) pgx.NamedArgs {
 		}
 	}
 	return pgx.NamedArgs{"rows": skills, "ordinals": ordinals, "hashes": hashes}
-}
-
-// jsonOf returns the JSON of a list of strings, or nothing if it is empty.
-func jsonOf(v any, empty bool) []byte {
-	if empty {
-		return []byte{}
-	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // unreachable: strings have a JSON form
-	}
-	return data
 }

@@ -3,9 +3,14 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // Migrate makes the catalog if the database has none of its name, and brings the schema up
@@ -40,8 +45,15 @@ func (db *DB) migrate(ctx context.Context, conn *pgx.Conn) error {
 	if version > len(files) {
 		return checkVersion(version)
 	}
-	for _, file := range files[version:] {
-		if _, err := tx.Exec(ctx, file, pgx.QueryExecModeSimpleProtocol); err != nil { // many statements
+	for i, file := range files {
+		if i < version {
+			continue
+		}
+		_, err := tx.Exec(ctx, file, pgx.QueryExecModeSimpleProtocol) // many statements
+		if i+1 == packsMeta && err == nil {
+			err = packMeta(ctx, tx)
+		}
+		if err != nil {
 			return fmt.Errorf("changing the schema: %w", err)
 		}
 	}
@@ -56,6 +68,49 @@ func (db *DB) migrate(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	return tx.Commit(ctx)
+}
+
+// packsMeta is the version of the schema in which a skill has its columns and their packed
+// form.
+const packsMeta = 5
+
+// packMeta packs the columns of skills that older programs have written.
+func packMeta(ctx context.Context, tx pgx.Tx) error {
+	read, err1 := steps.ReadFile("sql/steps/005_columns.sql")
+	write, err2 := steps.ReadFile("sql/steps/005_pack.sql")
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	rows, err := tx.Query(ctx, string(read))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var catalogs, skills []int64
+	var metas [][]byte
+	for rows.Next() {
+		var catalog, row int64
+		var m skill.Meta
+		lists := make([][]byte, 3)
+		if err := rows.Scan(&catalog, &row, &m.Tokens, text(&m.TextDigest), text(&m.Description), &lists[0], &lists[1], &lists[2]); err != nil {
+			return err
+		}
+		for i, to := range []any{&m.Tags, &m.Needs, &m.Triggers} {
+			if len(lists[i]) > 0 {
+				if err := json.Unmarshal(lists[i], to); err != nil {
+					return fmt.Errorf("skill %d: %w: %w", row, store.ErrDamaged, err)
+				}
+			}
+		}
+		packed := m.Pack()
+		packed[0] = 1 // older than all: it has no version, license, author and compatibility
+		catalogs, skills, metas = append(catalogs, catalog), append(skills, row), append(metas, packed)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, string(write), pgx.NamedArgs{"catalogs": catalogs, "rows": skills, "metas": metas})
+	return err
 }
 
 // A querier is a connection or a transaction.

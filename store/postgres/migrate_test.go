@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io/fs"
 	"net/url"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/postgres"
 	"github.com/repertoire-skills/repertoire/store/storetest"
@@ -84,6 +86,36 @@ func TestOlderSchema(t *testing.T) {
 	pgtest.Exec(t, address, "UPDATE repertoire.schema SET version = 0")
 	if _, err := open(t, address, nil).State(t.Context()); err == nil || !strings.Contains(err.Error(), "push skills once") {
 		t.Errorf("schema from the past: %v", err)
+	}
+}
+
+// TestMigrateColumns: skills that an older program pushed, with a column for each field, keep
+// their fields, and are read again at the next push, because there are more of them now.
+func TestMigrateColumns(t *testing.T) {
+	address := pgtest.URL(t)
+	for _, file := range glob(t, "sql/schema/00[1-4]_*.sql") {
+		pgtest.Exec(t, address, read(t, file))
+	}
+	pgtest.Exec(t, address, `
+UPDATE repertoire.schema SET version = 4;
+INSERT INTO repertoire.catalogs (name, identity, generation, token, newest, found) VALUES ('default', 'x', 1, 7, 2, 2);
+INSERT INTO repertoire.generations VALUES (1, 1, 7);
+INSERT INTO repertoire.sources VALUES (1, 1, 'a', '', 0, 1, '', false, '');
+INSERT INTO repertoire.skills (catalog, id, source, refused, own_folder, tokens, path, stamp, digest, text_digest, name, name_key,
+  location, description, tags, needs, triggers) VALUES
+ (1, 1, 1, false, true, 300, 'pdf/SKILL.md', 's', 'd', 't', 'pdf', 'pdf', 'a:pdf/SKILL.md', 'Fill forms.', '["office"]', '{"commands":["qpdf"]}', '{"verbs":["fill"]}'),
+ (1, 2, 1, true, false, 0, 'x/SKILL.md', 's', 'd', '', '', '', '', '', '', '', '')`)
+	db := migrated(t, address, nil)
+	entries, err := db.Entries(t.Context(), nil)
+	want := skill.Meta{ID: "pdf", Name: "pdf", Description: "Fill forms.", Source: "a", Path: "pdf/SKILL.md", Location: "a:pdf/SKILL.md",
+		Tags: []string{"office"}, Needs: skill.Needs{Commands: []string{"qpdf"}}, Triggers: skill.Triggers{Verbs: []string{"fill"}},
+		Tokens: 300, Digest: "d", TextDigest: "t"}
+	if err != nil || len(entries) != 2 || !reflect.DeepEqual(entries[1].Meta, want) || !entries[0].Refused {
+		t.Errorf("entries %+v, %v; want %+v", entries, err, want)
+	}
+	known, err := db.Known(t.Context(), 1, nil)
+	if k := known["pdf/SKILL.md"]; err != nil || len(known) != 2 || k.Stamp+k.Digest != "" || k.Name != "pdf" {
+		t.Errorf("known %+v, %v", known, err)
 	}
 }
 

@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
@@ -106,7 +104,7 @@ func scanSource(row pgx.Rows) (s store.Source, err error) {
 
 // Known implements store.Reader.
 func (r reader) Known(ctx context.Context, source int64, paths []string) (map[string]store.Known, error) {
-	name, args := "known", pgx.NamedArgs{"source": source}
+	name, args := "known", pgx.NamedArgs{"source": source, "version": int(skill.MetaVersion())}
 	if paths != nil {
 		name, args["paths"] = "known_of", allBytes(paths)
 	}
@@ -145,26 +143,14 @@ func (r reader) Entries(ctx context.Context, rows []int64) ([]store.Entry, error
 }
 
 func scanEntry(row pgx.Rows) (e store.Entry, err error) {
-	var tags, needs, triggers pgtype.DriverBytes
-	err = row.Scan(&e.Row, text(&e.Source), text(&e.Path), text(&e.Digest), text(&e.TextDigest), text(&e.Name), text(&e.NameKey),
-		text(&e.Description), text(&e.Location), &tags, &needs, &triggers, &e.Tokens, &e.Refused, &e.ShadowedBy)
+	var meta pgtype.DriverBytes
+	err = row.Scan(&e.Row, text(&e.Source), text(&e.Path), text(&e.Digest), text(&e.Name), text(&e.NameKey), text(&e.Location),
+		&meta, &e.Refused, &e.ShadowedBy)
 	if err == nil {
-		err = lists(&e.Meta, tags, needs, triggers)
+		err = e.Unpack(string(meta))
 	}
 	e.SetID()
 	return e, err
-}
-
-// lists sets the lists of a skill from their JSON, which is empty for an empty list.
-func lists(m *skill.Meta, tags, needs, triggers []byte) error {
-	return errors.Join(unmarshal(tags, &m.Tags), unmarshal(needs, &m.Needs), unmarshal(triggers, &m.Triggers))
-}
-
-func unmarshal(data []byte, v any) error {
-	if len(data) == 0 {
-		return nil
-	}
-	return json.Unmarshal(data, v)
 }
 
 // Skill implements store.Reader.
@@ -182,13 +168,13 @@ func one[T any](list []T, err error) (v T, ok bool, _ error) {
 
 func scanSkill(row pgx.Rows) (*skill.Skill, error) {
 	s := new(skill.Skill)
-	var tags, needs, triggers, problems, body []byte
-	err := row.Scan(text(&s.Source), text(&s.Path), text(&s.Digest), text(&s.TextDigest), &s.Tokens, text(&s.Name),
-		text(&s.Description), text(&s.Location), &tags, &needs, &triggers, &body, &problems)
+	var problems, body []byte
+	var meta pgtype.DriverBytes
+	err := row.Scan(text(&s.Source), text(&s.Path), text(&s.Digest), text(&s.Name), text(&s.Location), &meta, &body, &problems)
 	if err != nil {
 		return nil, err
 	}
-	if err := lists(&s.Meta, tags, needs, triggers); err != nil {
+	if err := s.Meta.Unpack(string(meta)); err != nil {
 		return nil, err
 	}
 	return s, store.Unpack(s, body, problems)

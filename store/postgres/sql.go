@@ -12,6 +12,11 @@ import (
 //go:embed sql/schema/*.sql
 var schema embed.FS
 
+// steps holds what a migration runs between the files of the schema.
+//
+//go:embed sql/steps/*.sql
+var steps embed.FS
+
 // statements holds one SQL statement in each file; a test prepares all of them. Every
 // statement gets the number of the catalog as @catalog.
 //

@@ -42,7 +42,7 @@ func create(ctx context.Context, path string, o Options) error {
 	db.SetMaxOpenConns(1) // pragmas are those of a connection
 	_, err = db.ExecContext(ctx, "PRAGMA page_size = 32768; PRAGMA auto_vacuum = incremental; PRAGMA synchronous = off")
 	if err == nil {
-		err = migrate(ctx, o, db)
+		err = makeTables(ctx, o, db)
 	}
 	if err == nil {
 		_, err = db.ExecContext(ctx, "PRAGMA journal_mode = wal")
@@ -123,15 +123,11 @@ func isUnborn(ctx context.Context, path string, o Options) (bool, error) {
 	if info.Size() == 0 {
 		return true, nil
 	}
-	texts, err := migrations()
-	if err != nil {
-		return false, err
-	}
 	db, err := connect(path, o, "mode=ro")
 	if err != nil {
 		return false, err
 	}
-	done, err := version(ctx, db.read, len(texts))
+	done, err := version(ctx, db.read)
 	err = errors.Join(err, db.Close())
 	return done == 0 && err == nil, err
 }

@@ -43,7 +43,8 @@ type Options struct {
 
 // Open opens the catalog in the file at path; it makes the file and its folder if they do
 // not exist, or if whoever began to make the file was stopped. It moves a damaged file
-// aside (see DB.Recovered) and makes a new one. It fails if the file is another program's
+// aside (see DB.Recovered) and makes a new one. It replaces a catalog that an older version of
+// this program made. It fails if the file is another program's
 // database, if a newer version of this program wrote it, or if something other than a
 // regular file is in the place of one of its files. If the file can be read but not
 // written, it opens the catalog read-only. opts may be nil.
@@ -75,7 +76,7 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 }
 
 // openLocked opens the file while it holds a lock file: only one process at a time may
-// create, migrate or replace a catalog.
+// create or replace a catalog.
 func openLocked(ctx context.Context, path string, o Options) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of catalog %s: %w", path, err)
@@ -97,9 +98,15 @@ func openLocked(ctx context.Context, path string, o Options) (*DB, error) {
 	defer lock.Close()
 	aside := ""
 	db, err := openFile(ctx, file, o)
-	if isCorrupt(err) || isCut(err) {
+	switch {
+	case isCorrupt(err) || isCut(err):
 		if aside, err = moveAside(file, o.Now()); err != nil {
 			return nil, fmt.Errorf("moving damaged catalog aside: %w", err)
+		}
+		db, err = openFile(ctx, file, o)
+	case errors.Is(err, errOlder):
+		if err := create(ctx, file, o); err != nil {
+			return nil, fmt.Errorf("replacing the catalog of an older version %s: %w", file, err)
 		}
 		db, err = openFile(ctx, file, o)
 	}
@@ -110,8 +117,8 @@ func openLocked(ctx context.Context, path string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// openFile opens and migrates one file, and makes it if there is none. If the file is
-// damaged, isCorrupt reports true for the error.
+// openFile opens one file, and makes it if there is none. If the file is damaged, isCorrupt
+// reports true for the error; if it has an older schema, the error is errOlder.
 func openFile(ctx context.Context, path string, o Options) (*DB, error) {
 	if _, err := os.Stat(path + damagedSuffix); err == nil {
 		return nil, fmt.Errorf("opening catalog %s: %w", path, store.ErrDamaged)
@@ -129,7 +136,7 @@ func openFile(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = migrate(ctx, o, db.write); err == nil {
+	if err = current(ctx, db.write); err == nil {
 		err = db.checkWAL(ctx)
 	}
 	if err != nil {
@@ -187,22 +194,20 @@ func connectReadable(ctx context.Context, path string, o Options, query string) 
 	if err != nil {
 		return nil, err
 	}
-	if err := readable(ctx, db); err != nil {
+	if err := current(ctx, db.read); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-// readable fails unless the file is a catalog of this version. An older catalog cannot be
-// migrated where nothing can be written.
-func readable(ctx context.Context, db *DB) error {
-	texts, err := migrations()
-	if err != nil {
-		return err
-	}
-	done, err := version(ctx, db.read, len(texts))
-	if err == nil && done < len(texts) {
-		err = fmt.Errorf("it has schema %d and must be brought to %d", done, len(texts))
+// errOlder means that an older version of this program made a catalog.
+var errOlder = errors.New("an older version made it, and it must be made again")
+
+// current fails unless a file is a catalog with the schema of this version.
+func current(ctx context.Context, db *sql.DB) error {
+	done, err := version(ctx, db)
+	if err == nil && done < schemaVersion() {
+		err = errOlder
 	}
 	return err
 }
@@ -252,16 +257,8 @@ func dsn(path string) string {
 	return u.String()
 }
 
-// migrate brings the schema up to date, in one transaction.
-func migrate(ctx context.Context, o Options, db *sql.DB) error {
-	texts, err := migrations()
-	if err != nil {
-		return err
-	}
-	done, err := version(ctx, db, len(texts))
-	if err != nil || done == len(texts) {
-		return err
-	}
+// makeTables makes the tables in an empty file, in one transaction.
+func makeTables(ctx context.Context, o Options, db *sql.DB) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -272,21 +269,18 @@ func migrate(ctx context.Context, o Options, db *sql.DB) error {
 			return err
 		}
 	}
-	for i, text := range texts[done:] {
-		if _, err := tx.ExecContext(ctx, text); err != nil {
-			return fmt.Errorf("migration %d: %w", done+i+1, err)
-		}
+	if _, err := tx.ExecContext(ctx, schema); err != nil {
+		return fmt.Errorf("making the tables: %w", err)
 	}
-	set := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(texts))
+	set := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, schemaVersion())
 	if _, err := tx.ExecContext(ctx, set); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// version returns how many migrations have been applied to the file; newest is how many
-// exist.
-func version(ctx context.Context, db *sql.DB, newest int) (int, error) {
+// version returns the version of a file's schema; 0 if the file is empty.
+func version(ctx context.Context, db *sql.DB) (int, error) {
 	var id, done, tables int
 	err := db.QueryRowContext(ctx, "SELECT * FROM pragma_application_id, pragma_user_version").Scan(&id, &done)
 	if err != nil {
@@ -301,8 +295,8 @@ func version(ctx context.Context, db *sql.DB, newest int) (int, error) {
 		return 0, nil // new
 	case id != applicationID:
 		return 0, fmt.Errorf("this is another program's database (application id %#x); name another file", id)
-	case done > newest:
-		return 0, fmt.Errorf("it was written by a newer version (schema %d, this one knows %d); delete it to rebuild it, or name another file", done, newest)
+	case done > schemaVersion():
+		return 0, fmt.Errorf("it was written by a newer version (schema %d, this one knows %d); delete it to rebuild it, or name another file", done, schemaVersion())
 	}
 	return done, nil
 }

@@ -75,9 +75,39 @@ func TestOpenTwice(t *testing.T) {
 	if err := b.read.QueryRow("SELECT * FROM pragma_application_id, pragma_user_version").Scan(&id, &version); err != nil {
 		t.Fatal(err)
 	}
-	if texts, err := migrations(); err != nil || id != applicationID || version != len(texts) {
-		t.Errorf("application id %#x, user version %d of %d; %v", id, version, len(texts), err)
+	if id != applicationID || version != schemaVersion() {
+		t.Errorf("application id %#x, user version %d", id, version)
 	}
+}
+
+// TestOpenOlder: a catalog that an older version made is made again. Whoever has it open
+// finds that it was replaced, and readers of what was published of it are told first.
+func TestOpenOlder(t *testing.T) {
+	path := dbPath(t)
+	old := open(t, path)
+	storetest.Put(t, old, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
+	before := storetest.State(t, old)
+	if _, err := old.write.Exec("PRAGMA user_version = 8"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), path, &Options{beforeChange: func() error { return errors.New("not now") }}); err == nil || !strings.Contains(err.Error(), "not now") {
+		t.Errorf("it was replaced although that was forbidden: %v", err)
+	}
+	withdrawn := 0
+	db, err := Open(t.Context(), path, &Options{beforeChange: func() error { withdrawn++; return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	checkWhole(t, db)
+	state := storetest.State(t, db)
+	if state.Found != 0 || state.Generation != (store.Generation{}) || state.Catalog == before.Catalog || withdrawn != 1 || db.Recovered() != "" {
+		t.Errorf("state %+v; withdrawn %d times; recovered %q", state, withdrawn, db.Recovered())
+	}
+	if err := old.Ready(t.Context()); !errors.Is(err, store.ErrStale) {
+		t.Errorf("whoever had it open: %v", err)
+	}
+	storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
 }
 
 // TestOpenOddName: the file name becomes part of a URI, in which these characters are
@@ -162,11 +192,11 @@ func makeDatabase(t *testing.T, path, text string) {
 func TestOpenNewer(t *testing.T) {
 	path := dbPath(t)
 	db := open(t, path)
-	if _, err := db.write.Exec("PRAGMA user_version = 99"); err != nil {
+	if _, err := db.write.Exec("PRAGMA user_version = 9999"); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Open(t.Context(), path, nil)
-	if err == nil || !strings.Contains(err.Error(), "newer version (schema 99") || isCorrupt(err) {
+	if err == nil || !strings.Contains(err.Error(), "newer version (schema 9999") || isCorrupt(err) {
 		t.Errorf("error %v, want one about a newer version", err)
 	}
 }
@@ -202,7 +232,7 @@ func TestOpenReadOnlyRefuses(t *testing.T) {
 	makeDatabase(t, old, "PRAGMA application_id = 0x52657074")
 	for path, want := range map[string]string{
 		foreign:                         "another program's",
-		old:                             "must be brought to",
+		old:                             "must be made again",
 		filepath.Join(dir, "absent.db"): "its folder cannot be written: permission denied",
 	} {
 		if _, err := openReadOnly(t.Context(), path, Options{}, fs.ErrPermission); err == nil || !strings.Contains(err.Error(), want) {

@@ -3,8 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"errors"
+	"fmt"
 
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
@@ -48,13 +47,12 @@ func (db *DB) Entries(ctx context.Context, ids []int64) ([]store.Entry, error) {
 	var list []store.Entry
 	err := db.query(ctx, statement, func(rows *sql.Rows) error {
 		var e store.Entry
-		var tags, needs, triggers sql.RawBytes
-		err := rows.Scan(&e.Row, &e.Source, &e.Path, &e.Digest, &e.TextDigest, &e.Name, &e.NameKey, &e.Description,
-			&e.Location, &tags, &needs, &triggers, &e.Tokens, &e.Refused, &e.ShadowedBy)
+		var meta sql.RawBytes
+		err := rows.Scan(&e.Row, &e.Source, &e.Path, &e.Digest, &e.Name, &e.NameKey, &e.Location, &meta, &e.Refused, &e.ShadowedBy)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(unmarshalFull(tags, &e.Tags), unmarshalFull(needs, &e.Needs), unmarshalFull(triggers, &e.Triggers)); err != nil {
+		if err := unpackMeta(&e.Meta, meta); err != nil {
 			return err
 		}
 		e.SetID()
@@ -64,13 +62,11 @@ func (db *DB) Entries(ctx context.Context, ids []int64) ([]store.Entry, error) {
 	return list, err
 }
 
-// unmarshalFull is json.Unmarshal, but quickly skips the empty list and the empty text,
-// which most skills have.
-func unmarshalFull(data []byte, v any) error {
-	if len(data) <= len("[]") {
-		return nil
+func unpackMeta(m *skill.Meta, data []byte) error {
+	if err := m.Unpack(string(data)); err != nil {
+		return fmt.Errorf("%s: %w: %w", m.Path, store.ErrDamaged, err)
 	}
-	return json.Unmarshal(data, v)
+	return nil
 }
 
 // Skill implements store.Reader.
@@ -84,13 +80,11 @@ func (db *DB) Skill(ctx context.Context, id int64) (s *skill.Skill, ok bool, err
 
 func scanSkill(rows *sql.Rows) (*skill.Skill, error) {
 	s := new(skill.Skill)
-	var tags, needs, triggers, problems, body []byte
-	err := rows.Scan(&s.Source, &s.Path, &s.Digest, &s.TextDigest, &s.Tokens, &s.Name, &s.Description, &s.Location,
-		&tags, &needs, &triggers, &body, &problems)
-	if err != nil {
+	var meta, problems, body []byte
+	if err := rows.Scan(&s.Source, &s.Path, &s.Digest, &s.Name, &s.Location, &meta, &body, &problems); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(json.Unmarshal(tags, &s.Tags), unmarshalFull(needs, &s.Needs), unmarshalFull(triggers, &s.Triggers)); err != nil {
+	if err := unpackMeta(&s.Meta, meta); err != nil {
 		return nil, err
 	}
 	return s, store.Unpack(s, body, problems)

@@ -207,7 +207,7 @@ func TestSeedOfUse(t *testing.T) {
 		"garbage":      func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("garbage ", 9999)), 0o600) },
 		"cut":          func(path string) error { return os.Truncate(path, 65536) },
 		"known damage": func(path string) error { return os.WriteFile(path+damagedSuffix, nil, 0o600) },
-		"newer schema": func(path string) error { return execute(path, "PRAGMA user_version = 999") },
+		"newer schema": func(path string) error { return execute(path, "PRAGMA user_version = 9999") },
 		"older schema": func(path string) error { return execute(path, "PRAGMA user_version = 3") },
 		"not ours":     func(path string) error { return execute(path, "PRAGMA application_id = 7") },
 		"little in common": func(path string) error {

@@ -4,13 +4,21 @@ import (
 	"embed"
 
 	"github.com/repertoire-skills/repertoire/internal/sqlfile"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// schema holds the migrations, applied in the order of their names. It is append-only: a
-// released file is never edited; every change is a new file.
+// schema makes the tables of a catalog. A catalog can be made again from its sources, so
+// there is nothing to migrate: one with an older schema is replaced.
 //
-//go:embed sql/schema/*.sql
-var schema embed.FS
+//go:embed sql/schema/catalog.sql
+var schema string
+
+// schemaNumber grows whenever schema changes; a test knows the text that belongs to it.
+const schemaNumber = 9
+
+// schemaVersion is kept in the file, as user_version. It grows with every new field of a
+// skill, too, which older records lack.
+func schemaVersion() int { return schemaNumber<<8 | int(skill.MetaVersion()) }
 
 // statements holds one SQL statement in each file; a test prepares all of them.
 //
@@ -18,6 +26,3 @@ var schema embed.FS
 var statements embed.FS
 
 func statement(name string) string { return sqlfile.Statement(statements, name) }
-
-// migrations returns the texts of the schema files, oldest first.
-func migrations() ([]string, error) { return sqlfile.Migrations(schema) }

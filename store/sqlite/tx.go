@@ -319,24 +319,10 @@ func (t *Tx) DropModels(keep string) error {
 func skillArgs(r *store.Record) []any {
 	s := r.Skill
 	return []any{
-		sql.Named("path", r.Path), sql.Named("stamp", r.Stamp), sql.Named("digest", s.Digest), sql.Named("text_digest", s.TextDigest),
-		sql.Named("name", s.Name), sql.Named("name_key", r.NameKey), sql.Named("description", s.Description),
-		sql.Named("location", s.Location), sql.Named("tags", jsonArray(s.Tags)),
-		sql.Named("needs", jsonFull(s.Needs, s.Needs.Empty())), sql.Named("triggers", jsonFull(s.Triggers, s.Triggers.Empty())), sql.Named("tokens", s.Tokens),
+		sql.Named("path", r.Path), sql.Named("stamp", r.Stamp), sql.Named("digest", s.Digest),
+		sql.Named("name", s.Name), sql.Named("name_key", r.NameKey), sql.Named("location", s.Location), sql.Named("meta", s.Pack()),
 		sql.Named("problems", r.Problems), sql.Named("refused", r.Refused),
 	}
-}
-
-// jsonFull returns the lists of a skill as a JSON object; "" if all are empty.
-func jsonFull(lists any, empty bool) string {
-	if empty {
-		return ""
-	}
-	data, err := json.Marshal(lists)
-	if err != nil {
-		panic(err) // unreachable: strings have a JSON form
-	}
-	return string(data)
 }
 
 // jsonArray returns a list as a JSON array; nil means an empty one.

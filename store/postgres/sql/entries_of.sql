@@ -1,5 +1,5 @@
-SELECT s.id, o.label, s.path, s.digest, s.text_digest, s.name, s.name_key, s.description, s.location,
-       s.tags, s.needs, s.triggers, s.tokens, s.refused, coalesce(s.shadowed_by, 0)
+SELECT s.id, o.label, s.path, s.digest, s.name, s.name_key, s.location,
+       s.meta, s.refused, coalesce(s.shadowed_by, 0)
 FROM repertoire.skills s JOIN repertoire.sources o ON o.catalog = s.catalog AND o.id = s.source
 WHERE s.catalog = @catalog AND s.id = ANY (@rows::bigint[])
 ORDER BY s.name_key, o.away, o.priority DESC, o.label, s.own_folder DESC, s.path
