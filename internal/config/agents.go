@@ -24,15 +24,15 @@ func (p *parser) agentMap() value {
 
 func (p *parser) agents(n *yaml.Node) error {
 	if len(n.Content)/2 > maxProjectAgents && !p.user {
-		return p.errorf(n, "agents: %d agents; a project may have %d", len(n.Content)/2, maxProjectAgents)
+		return errorf(n, "agents: %d agents; a project may have %d", len(n.Content)/2, maxProjectAgents)
 	}
-	return p.pairs(n, "agents", func(name, rules *yaml.Node) error {
+	return pairs(n, "agents", func(name, rules *yaml.Node) error {
 		a := &search.Agent{Name: name.Value, Foreign: !p.user, Places: make(map[search.Rule]search.Place)}
 		known := p.agent(a)
 		if !p.user {
-			known["runtime"] = p.personalOnly("runtime")
+			known["runtime"] = personalOnly("runtime")
 		}
-		err := p.mapping(rules, "agent "+a.Name, known)
+		err := mapping(rules, "agent "+a.Name, known)
 		if bad, ok := errors.AsType[*search.RuleError](a.Check()); ok && err == nil {
 			err = &Error{bad.Place.File, bad.Place.Line, fmt.Errorf("agent %s: %s: %w", a.Name, bad.Rule.Key, bad.Err)}
 		}
@@ -49,14 +49,14 @@ func (p *parser) agent(a *search.Agent) keys {
 		"include":      p.rules(a, &a.Include, "include").doc("the skills that it may see; without it, those of uses_skills, or else all", nil),
 		"exclude":      p.rules(a, &a.Exclude, "exclude").doc("the skills that it may not see", nil),
 		"pinned":       p.ruleList(a, "pinned", &a.Pinned).doc("names of skills that it is always offered", nil),
-		"prompt":       p.text(&a.Prompt).doc("its role, which stands first in its system prompt", nil),
-		"uses_skills":  p.usedSkills(a).doc(p.aboutUses(), nil),
-		"instructions": p.text(&a.Instructions).doc("what it is told after the skills that it uses", nil),
-		"script":       p.object(a.Name+" script", "", func() keys { return p.scriptLimits(&a.Script) }).doc("bounds of the scripts that it runs", nil),
+		"prompt":       text(&a.Prompt).doc("its role, which stands first in its system prompt", nil),
+		"uses_skills":  p.usedSkills(a).doc(aboutUses(p.user), nil),
+		"instructions": text(&a.Instructions).doc("what it is told after the skills that it uses", nil),
+		"script":       object(a.Name+" script", p.scriptLimits(&a.Script)).doc("bounds of the scripts that it runs", nil),
 		"executor":     p.executor(&a.Script.Executor).doc("what runs scripts for it", nil),
 	}
 	if p.user {
-		known["runtime"] = p.runtime(&a.Script.Runtime).doc("runtime of the container executor, such as runsc", nil)
+		known["runtime"] = runtimeName(&a.Script.Runtime).doc("runtime of the container executor, such as runsc", nil)
 	}
 	return known
 }
@@ -91,7 +91,7 @@ func (p *parser) addAgent(n *yaml.Node, a *search.Agent) error {
 	case p.user:
 		s.Agents[i] = a
 	default:
-		return p.errorf(n, "agent %s: your own configuration has an agent of this name, which a project's cannot replace", a.Name)
+		return errorf(n, "agent %s: your own configuration has an agent of this name, which a project's cannot replace", a.Name)
 	}
 	return nil
 }
@@ -100,16 +100,14 @@ func (p *parser) addAgent(n *yaml.Node, a *search.Agent) error {
 // let everything through.
 func (p *parser) rules(a *search.Agent, r *search.Rules, key string) value {
 	what := a.Name + " " + key
-	v := p.object(what, "", func() keys {
-		return keys{
-			"names":   p.ruleList(a, key+".names", &r.Names).doc("patterns for whole names: * ? [a-z] and \\ are special", nil),
-			"tags":    p.ruleList(a, key+".tags", &r.Tags).doc("tags", nil),
-			"sources": p.ruleList(a, key+".sources", &r.Sources).doc("labels of sources", nil),
-		}
+	v := object(what, keys{
+		"names":   p.ruleList(a, key+".names", &r.Names).doc("patterns for whole names: * ? [a-z] and \\ are special", nil),
+		"tags":    p.ruleList(a, key+".tags", &r.Tags).doc("tags", nil),
+		"sources": p.ruleList(a, key+".sources", &r.Sources).doc("labels of sources", nil),
 	})
 	return v.check(func(n *yaml.Node) error {
 		if len(r.Names)+len(r.Tags)+len(r.Sources) == 0 && key == "include" {
-			return p.errorf(n, "%s names nothing; leave it out or say what", what)
+			return errorf(n, "%s names nothing; leave it out or say what", what)
 		}
 		return nil
 	})
@@ -117,9 +115,9 @@ func (p *parser) rules(a *search.Agent, r *search.Rules, key string) value {
 
 // ruleList reads the rules of an agent that stand under a key, and notes their places.
 func (p *parser) ruleList(a *search.Agent, key string, to *[]string) value {
-	v := p.list(to)
+	v := list(to)
 	return v.check(func(n *yaml.Node) error {
-		items, err := p.items(n)
+		items, err := items(n)
 		for _, item := range items {
 			a.Places[search.Rule{Key: key, Text: item.Value}] = p.place(item)
 		}

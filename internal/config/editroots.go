@@ -186,9 +186,8 @@ func ShowRoots(s Settings) ([]ShownRoot, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{user: true, settings: &s}
 	list := []ShownRoot{}
-	for i, origin := range p.shownRoots() {
+	for i, origin := range shownRoots(s.Roots) {
 		r := s.Roots[i]
 		info, err := os.Stat(r.Path)
 		list = append(list, ShownRoot{

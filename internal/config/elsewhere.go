@@ -24,16 +24,16 @@ const never = "never"
 // gitKeys returns the keys of a root that is a git repository.
 func (p *parser) gitKeys(r *Root) keys {
 	known := p.fetchedKeys(r)
-	known["git"] = p.text(&r.Git).check(p.valid(&r.Git, checkGit)).doc("URL of a git repository", nil)
-	known["ref"] = p.text(&r.Ref).check(p.valid(&r.Ref, checkRef)).doc("branch, tag or commit", nil)
-	known["path"] = p.text(&r.Sub).check(p.valid(&r.Sub, checkSub)).doc("folder in the repository", nil)
+	known["git"] = text(&r.Git).check(valid(&r.Git, checkGit)).doc("URL of a git repository", nil)
+	known["ref"] = text(&r.Ref).check(valid(&r.Ref, checkRef)).doc("branch, tag or commit", nil)
+	known["path"] = text(&r.Sub).check(valid(&r.Sub, checkSub)).doc("folder in the repository", nil)
 	return known
 }
 
 // urlKeys returns the keys of a root that is an archive or a site.
 func (p *parser) urlKeys(r *Root) keys {
 	known := p.fetchedKeys(r)
-	known["url"] = p.text(&r.URL).check(p.valid(&r.URL, checkURL)).
+	known["url"] = text(&r.URL).check(valid(&r.URL, checkURL)).
 		doc("of an archive, or of a site with /.well-known/agent-skills/index.json", nil)
 	return known
 }
@@ -41,16 +41,16 @@ func (p *parser) urlKeys(r *Root) keys {
 func (p *parser) fetchedKeys(r *Root) keys {
 	known := p.pathKeys(r)
 	delete(known, "path")
-	known["fetch"] = p.schedule(&r.Fetch).doc("when it is fetched anew, as a cron spec", nil)
-	known["trusted"] = p.boolean(&r.Trusted).doc("its skills count like those in your own folders", false)
+	known["fetch"] = schedule(&r.Fetch).doc("when it is fetched anew, as a cron spec", nil)
+	known["trusted"] = boolean(&r.Trusted).doc("its skills count like those in your own folders", false)
 	return known
 }
 
 // valid returns a step that checks a text which was read.
-func (p *parser) valid(text *string, check func(string) error) func(*yaml.Node) error {
+func valid(text *string, check func(string) error) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if err := check(*text); err != nil {
-			return p.errorf(n, "roots: %q: %w", words.Address(*text), err)
+			return errorf(n, "roots: %q: %w", words.Address(*text), err)
 		}
 		return nil
 	}
@@ -117,10 +117,10 @@ func isBlank(r rune) bool { return r <= ' ' || r == 0x7f }
 
 // keep chooses where a root from elsewhere is kept, and its label. Both stay the same
 // whatever other roots there are, unless an earlier one has the label.
-func (p *parser) keep(n *yaml.Node, r *Root) error {
+func keep(n *yaml.Node, r *Root, roots []Root) error {
 	data, err := DataDir()
 	if err != nil {
-		return p.errorf(n, "roots: %w", err)
+		return errorf(n, "roots: %w", err)
 	}
 	name := readable(cmp.Or(r.Git, r.URL))
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", r.Git, r.URL, r.Ref, r.Sub))
@@ -134,7 +134,7 @@ func (p *parser) keep(n *yaml.Node, r *Root) error {
 		kind = "url"
 	}
 	r.Label = kind + ":" + name
-	for _, other := range p.settings.Roots {
+	for _, other := range roots {
 		if words.NameKey(other.Label) == words.NameKey(r.Label) {
 			r.Label += "-" + hash
 			break
@@ -169,13 +169,13 @@ func readable(address string) string {
 var unplain = lazyregexp.New(`[^A-Za-z0-9._-]+`)
 
 // schedule reads a cron spec, or "never".
-func (p *parser) schedule(to *string) value {
-	return p.text(to).check(func(n *yaml.Node) error {
+func schedule(to *string) value {
+	return text(to).check(func(n *yaml.Node) error {
 		if *to == "" || *to == never {
 			return nil
 		}
 		if _, err := ParseSchedule(*to); err != nil {
-			return p.errorf(n, "%w", err)
+			return errorf(n, "%w", err)
 		}
 		return nil
 	})

@@ -26,9 +26,9 @@ type Ignore struct {
 func (p *parser) ignore() value {
 	inside := func(to *Ignore) keys {
 		return keys{
-			"rules":   p.list(&to.Rules).doc("rules, see \"skills doctor --rules\"", nil),
-			"skills":  p.list(&to.Skills).doc("patterns for whole names: * ? [a-z] and \\ are special", nil),
-			"sources": p.list(&to.Sources).doc("labels of sources", nil),
+			"rules":   list(&to.Rules).doc("rules, see \"skills doctor --rules\"", nil),
+			"skills":  list(&to.Skills).doc("patterns for whole names: * ? [a-z] and \\ are special", nil),
+			"sources": list(&to.Sources).doc("labels of sources", nil),
 		}
 	}
 	return value{
@@ -46,17 +46,17 @@ func (p *parser) ignore() value {
 					entry.Within = []string{source.KindProject}
 				}
 				if item.Kind == yaml.MappingNode && item != n {
-					if err := p.mapping(item, "ignore", inside(&entry)); err != nil {
+					if err := mapping(item, "ignore", inside(&entry)); err != nil {
 						return err
 					}
 				} else {
-					rule, err := p.scalar(item, "a rule, or rules, skills and sources")
+					rule, err := scalar(item, "a rule, or rules, skills and sources")
 					if err != nil {
 						return err
 					}
 					entry.Rules = []string{rule}
 				}
-				if err := p.checkIgnore(item, entry); err != nil {
+				if err := checkIgnore(item, entry); err != nil {
 					return err
 				}
 				p.settings.Ignore = append(p.settings.Ignore, entry)
@@ -67,17 +67,17 @@ func (p *parser) ignore() value {
 }
 
 // checkIgnore returns an error for an entry that names nothing, or has a malformed pattern.
-func (p *parser) checkIgnore(n *yaml.Node, entry Ignore) error {
+func checkIgnore(n *yaml.Node, entry Ignore) error {
 	all := slices.Concat(entry.Rules, entry.Skills, entry.Sources)
 	if len(all) == 0 {
-		return p.errorf(n, "ignore: name rules, skills or sources")
+		return errorf(n, "ignore: name rules, skills or sources")
 	}
 	for _, text := range all {
 		if strings.TrimSpace(text) == "" {
-			return p.errorf(n, "ignore: a name is missing")
+			return errorf(n, "ignore: a name is missing")
 		}
 	}
-	return p.checkNames(n, "ignore", search.Rules{Names: entry.Skills})
+	return checkNames(n, "ignore", search.Rules{Names: entry.Skills})
 }
 
 func shownIgnores(list []Ignore) (shown []Shown) {

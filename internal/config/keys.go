@@ -15,8 +15,8 @@ import (
 type value struct {
 	read   func(*yaml.Node) error
 	schema func() schema
-	show   func() any  // what is set; nil means that the default holds
-	inside func() keys // of a mapping with known keys, that are shown one by one; nil for all other values
+	show   func() any // what is set; nil means that the default holds
+	inside keys       // of a mapping with known keys, that are shown one by one; nil for all other values
 
 	about    string // for the schema
 	standard any    // what holds without the key; nil means nothing
@@ -59,37 +59,38 @@ func (k keys) shown() map[string]any {
 
 // mapping reads a mapping. A key that is not in known is an error that lists the
 // known keys.
-func (p *parser) mapping(n *yaml.Node, what string, known keys) error {
-	return p.pairs(n, what, func(key, value *yaml.Node) error {
+func mapping(n *yaml.Node, what string, known keys) error {
+	return pairs(n, what, func(key, value *yaml.Node) error {
 		v, ok := known[key.Value]
 		switch {
 		case !ok:
-			return p.errorf(key, "%s: no key %q%s", what, key.Value, words.Suggest(key.Value, known.names()))
+			return errorf(key, "%s: no key %q%s", what, key.Value, words.Suggest(key.Value, known.names()))
 		case isNull(value):
 			// Do not treat this as a missing key: an agent with an empty include
 			// would see everything.
-			return p.errorf(key, "%s: key %q has no value", what, key.Value)
+			return errorf(key, "%s: key %q has no value", what, key.Value)
 		}
 		return v.read(value)
 	})
 }
 
-// object returns the value that is a mapping with known keys. If it is a setting of the
-// file, and not a part of a list, key is its name; "" means that nobody asks where it is set.
-func (p *parser) object(what, key string, known func() keys) value {
-	v := value{schema: func() schema { return objectSchema(known()) }}
-	v.read = func(n *yaml.Node) error {
-		if err := p.mapping(n, what, known()); err != nil {
-			return err
-		}
-		for i := 0; i < len(n.Content) && key != ""; i += 2 {
+// object returns the value that is a mapping with known keys.
+func object(what string, known keys) value {
+	return value{
+		schema: func() schema { return objectSchema(known) },
+		read:   func(n *yaml.Node) error { return mapping(n, what, known) },
+	}
+}
+
+// section returns the object that is a setting of the file, whose keys are settings too.
+func (p *parser) section(key string, known keys) value {
+	v := object(key, known).check(func(n *yaml.Node) error {
+		for i := 0; i < len(n.Content); i += 2 {
 			p.note(key+"."+n.Content[i].Value, n.Content[i])
 		}
 		return nil
-	}
-	if key != "" {
-		v.inside = known
-	}
+	})
+	v.inside = known
 	return v
 }
 
@@ -99,7 +100,7 @@ func (p *parser) note(key string, n *yaml.Node) { p.settings.Places[key] = p.pla
 func (p *parser) place(n *yaml.Node) search.Place { return search.Place{File: p.file, Line: n.Line} }
 
 // either returns the value that is a scalar or, else, what v reads.
-func (p *parser) either(scalar, v value) value {
+func either(scalar, v value) value {
 	read := v.read
 	v.read = func(n *yaml.Node) error {
 		if n.Kind == yaml.ScalarNode {

@@ -40,12 +40,11 @@ func (m Model) Choose(flags Model) Model {
 	return chosen
 }
 
-// model returns the keys of the model.
-func (p *parser) model() keys {
-	m := &p.settings.Model
-	base := p.text(&m.BaseURL).check(func(n *yaml.Node) error {
+// modelKeys returns the keys of the model.
+func modelKeys(m *Model) keys {
+	base := text(&m.BaseURL).check(func(n *yaml.Node) error {
 		if _, err := endpoint.ParseBase(m.BaseURL, "api-version"); err != nil {
-			return p.errorf(n, "model: %w", err)
+			return errorf(n, "model: %w", err)
 		}
 		return nil
 	})
@@ -55,18 +54,18 @@ func (p *parser) model() keys {
 		}
 		return words.Address(m.BaseURL)
 	}
-	variable := p.text(&m.KeyEnv).check(func(n *yaml.Node) error {
+	variable := text(&m.KeyEnv).check(func(n *yaml.Node) error {
 		if m.KeyEnv == "-" {
 			return nil
 		}
 		if err := endpoint.CheckKeyName(m.KeyEnv); err != nil {
-			return p.errorf(n, "model: %w", err)
+			return errorf(n, "model: %w", err)
 		}
 		return nil
 	})
 	return keys{
 		"base_url": base.doc("address of a server that speaks OpenAI's chat protocol, up to /v1", nil),
-		"model":    p.text(&m.Model).doc("name of the model", nil),
+		"model":    text(&m.Model).doc("name of the model", nil),
 		"key_env":  variable.doc("name of the variable that holds the key; - sends none", "OPENAI_API_KEY"),
 	}
 }

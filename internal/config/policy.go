@@ -51,14 +51,14 @@ func (p *parser) disabled(to *[]search.Ban) value {
 	}
 	add := func(set func(*search.Rules) *[]string) value {
 		return value{schema: listSchema, read: func(n *yaml.Node) error {
-			items, err := p.items(n)
+			items, err := items(n)
 			if err != nil {
 				return err
 			}
 			for _, item := range items {
 				ban := search.Ban{Within: within, Place: p.place(item)}
 				*set(&ban.Rules) = []string{item.Value}
-				if err := p.checkBan(item, ban); err != nil {
+				if err := checkRules(item, "disabled", ban.Rules); err != nil {
 					return err
 				}
 				*to = append(*to, ban)
@@ -67,12 +67,10 @@ func (p *parser) disabled(to *[]search.Ban) value {
 		}}
 	}
 	names := add(func(r *search.Rules) *[]string { return &r.Names })
-	rules := p.object("disabled", "", func() keys {
-		return keys{
-			"names":   names.doc("patterns for whole names: * ? [a-z] and \\ are special", nil),
-			"tags":    add(func(r *search.Rules) *[]string { return &r.Tags }).doc("tags", nil),
-			"sources": add(func(r *search.Rules) *[]string { return &r.Sources }).doc("labels of sources", nil),
-		}
+	rules := object("disabled", keys{
+		"names":   names.doc("patterns for whole names: * ? [a-z] and \\ are special", nil),
+		"tags":    add(func(r *search.Rules) *[]string { return &r.Tags }).doc("tags", nil),
+		"sources": add(func(r *search.Rules) *[]string { return &r.Sources }).doc("labels of sources", nil),
 	})
 	read := rules.read
 	rules.read = func(n *yaml.Node) error {
@@ -86,24 +84,19 @@ func (p *parser) disabled(to *[]search.Ban) value {
 	return rules
 }
 
-// checkBan returns an error for an empty or malformed rule.
-func (p *parser) checkBan(n *yaml.Node, ban search.Ban) error {
-	return p.checkRules(n, "disabled", ban.Rules)
-}
-
 // checkRules returns an error for empty or malformed rules, which n is.
-func (p *parser) checkRules(n *yaml.Node, what string, r search.Rules) error {
+func checkRules(n *yaml.Node, what string, r search.Rules) error {
 	if n.Value == "" {
-		return p.errorf(n, "%s: a name is missing", what)
+		return errorf(n, "%s: a name is missing", what)
 	}
-	return p.checkNames(n, what, r)
+	return checkNames(n, what, r)
 }
 
 // checkNames returns an error for malformed patterns for names.
-func (p *parser) checkNames(n *yaml.Node, what string, r search.Rules) error {
+func checkNames(n *yaml.Node, what string, r search.Rules) error {
 	err := (&search.Agent{Exclude: r}).Check()
 	if bad, ok := errors.AsType[*search.RuleError](err); ok {
-		return p.errorf(n, "%s: %w", what, bad.Err)
+		return errorf(n, "%s: %w", what, bad.Err)
 	}
 	return nil
 }
@@ -115,12 +108,12 @@ func (p *parser) projects() value {
 		schema: func() schema { return mapOf(objectSchema(inside(new(ProjectRules)))) },
 		read: func(n *yaml.Node) error {
 			p.settings.Projects = nil
-			return p.pairs(n, "projects", func(key, rules *yaml.Node) error {
+			return pairs(n, "projects", func(key, rules *yaml.Node) error {
 				var r ProjectRules
 				if err := p.path(&r.Folder).read(key); err != nil {
 					return err
 				}
-				if err := p.mapping(rules, "project "+key.Value, inside(&r)); err != nil {
+				if err := mapping(rules, "project "+key.Value, inside(&r)); err != nil {
 					return err
 				}
 				p.settings.Projects = append(p.settings.Projects, r)
@@ -131,7 +124,7 @@ func (p *parser) projects() value {
 }
 
 // order reads the order of groups of sources.
-func (p *parser) order(to *[]string) value {
+func order(to *[]string) value {
 	return value{
 		schema: func() schema {
 			s := arrayOf(enumSchema(source.Groups()))
@@ -140,14 +133,14 @@ func (p *parser) order(to *[]string) value {
 		},
 		show: shownList(to),
 		read: func(n *yaml.Node) error {
-			items, err := p.items(n)
+			items, err := items(n)
 			*to = nil
 			for _, item := range items {
 				switch {
 				case !slices.Contains(source.Groups(), item.Value):
-					return p.errorf(item, "order: no group of sources %q%s", item.Value, words.Suggest(item.Value, source.Groups()))
+					return errorf(item, "order: no group of sources %q%s", item.Value, words.Suggest(item.Value, source.Groups()))
 				case slices.Contains(*to, item.Value):
-					return p.errorf(item, "order: %s stands here twice", item.Value)
+					return errorf(item, "order: %s stands here twice", item.Value)
 				}
 				*to = append(*to, item.Value)
 			}
@@ -157,10 +150,9 @@ func (p *parser) order(to *[]string) value {
 }
 
 // bundled reads whether the compiled-in skills are offered, or which.
-func (p *parser) bundled() value {
-	s := p.settings
-	all := p.boolean(&s.Bundled).check(func(*yaml.Node) error { s.BundledOnly = nil; return nil })
-	return p.either(all, value{
+func bundled(s *Settings) value {
+	all := boolean(&s.Bundled).check(func(*yaml.Node) error { s.BundledOnly = nil; return nil })
+	return either(all, value{
 		schema: func() schema { return arrayOf(enumSchema(bundledNames())) },
 		show: func() any {
 			if s.Bundled && s.BundledOnly != nil {
@@ -169,11 +161,11 @@ func (p *parser) bundled() value {
 			return s.Bundled
 		},
 		read: func(n *yaml.Node) error {
-			items, err := p.items(n)
+			items, err := items(n)
 			s.Bundled, s.BundledOnly = len(items) > 0, nil
 			for _, item := range items {
 				if !slices.Contains(bundledNames(), item.Value) {
-					return p.errorf(item, "bundled: no skill %q is compiled in%s", item.Value, words.Suggest(item.Value, bundledNames()))
+					return errorf(item, "bundled: no skill %q is compiled in%s", item.Value, words.Suggest(item.Value, bundledNames()))
 				}
 				s.BundledOnly = append(s.BundledOnly, item.Value)
 			}
@@ -194,33 +186,29 @@ func bundledNames() []string {
 	return folders
 }
 
-func (p *parser) trust() keys {
-	t := &p.settings.Trust
+func trustKeys(t *Trust) keys {
 	return keys{
-		"project": p.choice(&t.Project, []string{TrustOffer, TrustAsk}).
+		"project": choice(&t.Project, []string{TrustOffer, TrustAsk}).
 			doc("offer the skills of a project, or ask first: \"skills trust\" answers", TrustOffer),
-		"require_digest": p.boolean(&t.RequireDigest).doc("hold back installed skills that were changed after they were installed", false),
-		"keys":           p.list(&t.Keys).doc("public keys, one of which must have signed what is installed", nil),
-		"lower":          p.list(&t.Lower).doc("labels of sources whose skills rank below equals", nil),
+		"require_digest": boolean(&t.RequireDigest).doc("hold back installed skills that were changed after they were installed", false),
+		"keys":           list(&t.Keys).doc("public keys, one of which must have signed what is installed", nil),
+		"lower":          list(&t.Lower).doc("labels of sources whose skills rank below equals", nil),
 	}
 }
 
-func (p *parser) requires() keys {
-	r := &p.settings.Requires
+func requiresKeys(r *Requires) keys {
 	return keys{
-		"ignore": p.boolean(&r.Ignore).doc("offer skills whose commands are missing all the same", false),
-		"assume": p.list(&r.Assume).doc("commands and environment variables that count as there", nil),
-		"load":   p.boolean(&r.Load).doc("loading a skill also loads the skills that it requires", false),
+		"ignore": boolean(&r.Ignore).doc("offer skills whose commands are missing all the same", false),
+		"assume": list(&r.Assume).doc("commands and environment variables that count as there", nil),
+		"load":   boolean(&r.Load).doc("loading a skill also loads the skills that it requires", false),
 	}
 }
 
 // usage reads whether use is noted: true, false, or a mapping that says how.
-func (p *parser) usage() value {
-	u := &p.settings.Usage
-	known := func() keys { return keys{"prompts": p.boolean(&u.Prompts).doc("note the prompts too", false)} }
-	how := p.object("usage", "", known).check(func(*yaml.Node) error { u.Log = true; return nil })
-	all := p.boolean(&u.Log).check(func(*yaml.Node) error { u.Prompts = false; return nil })
-	v := p.either(all, how)
+func usage(u *Usage) value {
+	how := object("usage", keys{"prompts": boolean(&u.Prompts).doc("note the prompts too", false)}).check(func(*yaml.Node) error { u.Log = true; return nil })
+	all := boolean(&u.Log).check(func(*yaml.Node) error { u.Prompts = false; return nil })
+	v := either(all, how)
 	v.show = func() any {
 		if u.Log && u.Prompts {
 			return map[string]any{"prompts": true}
@@ -233,20 +221,19 @@ func (p *parser) usage() value {
 // maxDescription is the longest description that limits may allow.
 const maxDescription = 16 << 10
 
-func (p *parser) limits() keys {
-	l := &p.settings.Limits
+func limitsKeys(l *skill.Limits) keys {
 	d := skill.Limits{}.OrDefault()
 	longest := func(n *yaml.Node) error {
 		if l.Description > maxDescription {
-			return p.errorf(n, "limits: a description of at most %d characters can be kept, not %d", maxDescription, l.Description)
+			return errorf(n, "limits: a description of at most %d characters can be kept, not %d", maxDescription, l.Description)
 		}
 		return nil
 	}
 	return keys{
-		"name":        number(p, &l.Name).doc("characters of a name", d.Name),
-		"description": number(p, &l.Description).check(longest).doc("characters of a description", d.Description),
-		"body":        number(p, &l.Body).doc("tokens of the instructions", d.Body),
-		"files":       number(p, &l.Files).doc("files of a skill", d.Files),
-		"bytes":       number(p, &l.Bytes).doc("bytes of all files of a skill", d.Bytes),
+		"name":        number(&l.Name).doc("characters of a name", d.Name),
+		"description": number(&l.Description).check(longest).doc("characters of a description", d.Description),
+		"body":        number(&l.Body).doc("tokens of the instructions", d.Body),
+		"files":       number(&l.Files).doc("files of a skill", d.Files),
+		"bytes":       number(&l.Bytes).doc("bytes of all files of a skill", d.Bytes),
 	}
 }

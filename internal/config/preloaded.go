@@ -19,9 +19,9 @@ const preloadedLabel = source.KindPreloaded + ":"
 const maxProjectUses = 64
 
 // aboutUses describes uses_skills.
-func (p *parser) aboutUses() string {
+func aboutUses(user bool) string {
 	paths := ""
-	if p.user {
+	if user {
 		paths = ", or paths of their folders that begin with / ~ or ."
 	}
 	return "skills that it always has with all their instructions: names" + paths + "; without include, they are all that it sees"
@@ -30,12 +30,12 @@ func (p *parser) aboutUses() string {
 // usedSkills reads which skills an agent uses.
 func (p *parser) usedSkills(a *search.Agent) value {
 	return value{schema: listSchema, read: func(n *yaml.Node) error {
-		items, err := p.items(n)
+		items, err := items(n)
 		switch {
 		case err == nil && len(items) == 0:
-			return p.errorf(n, "%s uses_skills names nothing; leave it out or name a skill", a.Name)
+			return errorf(n, "%s uses_skills names nothing; leave it out or name a skill", a.Name)
 		case len(items) > maxProjectUses && !p.user:
-			return p.errorf(n, "uses_skills: %d skills; an agent of a project may use %d", len(items), maxProjectUses)
+			return errorf(n, "uses_skills: %d skills; an agent of a project may use %d", len(items), maxProjectUses)
 		}
 		for _, item := range items {
 			id, err := p.usedSkill(item)
@@ -44,7 +44,7 @@ func (p *parser) usedSkills(a *search.Agent) value {
 			}
 			same := func(other string) bool { return words.NameKey(other) == words.NameKey(id) }
 			if slices.ContainsFunc(a.Uses, same) {
-				return p.errorf(item, "uses_skills: %s stands here twice", item.Value)
+				return errorf(item, "uses_skills: %s stands here twice", item.Value)
 			}
 			a.Uses = append(a.Uses, id)
 			a.Places[search.Rule{Key: "uses_skills", Text: id}] = p.place(item)
@@ -59,13 +59,13 @@ func (p *parser) usedSkill(n *yaml.Node) (id string, err error) {
 	text := n.Value
 	switch {
 	case strings.TrimSpace(text) == "":
-		return "", p.errorf(n, "uses_skills: a name is missing")
+		return "", errorf(n, "uses_skills: a name is missing")
 	case strings.HasPrefix(words.NameKey(text), preloadedLabel):
-		return "", p.errorf(n, "uses_skills: %q: labels that begin with %q are made from paths; name the path of the folder", text, preloadedLabel)
+		return "", errorf(n, "uses_skills: %q: labels that begin with %q are made from paths; name the path of the folder", text, preloadedLabel)
 	case !isPath(text):
 		return text, nil
 	case !p.user:
-		return "", p.errorf(n, "uses_skills: %q: a project's configuration names skills, not paths; make the folder one of its roots, or move the agent to your own", text)
+		return "", errorf(n, "uses_skills: %q: a project's configuration names skills, not paths; make the folder one of its roots, or move the agent to your own", text)
 	}
 	r := Root{Place: p.place(n)}
 	if err := p.path(&r.Path).read(n); err != nil {

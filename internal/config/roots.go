@@ -25,10 +25,10 @@ func (p *parser) rootList() value {
 
 func (p *parser) roots(n *yaml.Node) error {
 	if n.Kind != yaml.SequenceNode {
-		return p.errorf(n, "roots must be a list of folders, or of mappings with path, label and names")
+		return errorf(n, "roots must be a list of folders, or of mappings with path, label and names")
 	}
 	if len(n.Content) > maxProjectRoots && !p.user {
-		return p.errorf(n, "roots: %d folders; a project may name %d", len(n.Content), maxProjectRoots)
+		return errorf(n, "roots: %d folders; a project may name %d", len(n.Content), maxProjectRoots)
 	}
 	for _, item := range n.Content {
 		r, err := p.root(item)
@@ -46,28 +46,28 @@ func (p *parser) root(n *yaml.Node) (r Root, err error) {
 	case n.Kind == yaml.ScalarNode:
 		err = p.rootPath(&r).read(n)
 	case p.user && hasKey(n, "git"):
-		err = p.mapping(n, "roots", p.gitKeys(&r))
+		err = mapping(n, "roots", p.gitKeys(&r))
 	case p.user && hasKey(n, "url"):
-		err = p.mapping(n, "roots", p.urlKeys(&r))
+		err = mapping(n, "roots", p.urlKeys(&r))
 	case hasKey(n, "git"), hasKey(n, "url"):
-		err = p.errorf(n, "roots: a project's configuration names folders of the project only; name what is elsewhere in your own")
+		err = errorf(n, "roots: a project's configuration names folders of the project only; name what is elsewhere in your own")
 	default:
-		err = p.mapping(n, "roots", p.pathKeys(&r))
+		err = mapping(n, "roots", p.pathKeys(&r))
 	}
 	if err == nil && r.Elsewhere() {
-		err = p.keep(n, &r)
+		err = keep(n, &r, p.settings.Roots)
 	}
 	switch {
 	case err != nil:
 	case r.Path == "":
-		err = p.errorf(n, "roots: a path is missing")
+		err = errorf(n, "roots: a path is missing")
 	case !p.user:
-		err = p.projectLabel(n, &r)
+		err = projectLabel(n, &r, p.settings.Roots)
 	}
 	if err == nil {
 		// A source without files checks the names like any other.
 		if _, bad := source.Files(nil, &source.Options{Label: r.Path, Names: r.Names}); bad != nil {
-			err = p.errorf(n, "roots: %w", bad)
+			err = errorf(n, "roots: %w", bad)
 		}
 	}
 	return r, err
@@ -85,8 +85,8 @@ func (p *parser) rootPath(r *Root) value {
 func (p *parser) pathKeys(r *Root) keys {
 	return keys{
 		"path":  p.rootPath(r).doc("the folder; a relative path starts at the folder of the file", nil),
-		"label": p.text(&r.Label).doc("name of the source", nil),
-		"names": p.names("names", &r.Names).doc("other names for skills, by their own names or folders", nil),
+		"label": text(&r.Label).doc("name of the source", nil),
+		"names": names("names", &r.Names).doc("other names for skills, by their own names or folders", nil),
 	}
 }
 
@@ -102,16 +102,16 @@ func (p *parser) rootSchema() schema {
 // projectPath reads the path of a folder that must be inside of the project.
 func (p *parser) projectPath(r *Root) value {
 	return value{schema: pathSchema, read: func(n *yaml.Node) error {
-		path, err := p.scalar(n, "a path")
+		path, err := scalar(n, "a path")
 		if err != nil || path == "" {
 			return err
 		}
 		if reason := badPath(path); reason != "" {
-			return p.errorf(n, "roots: %q: %s; a project's configuration names folders of the project, relative to its own folder", path, reason)
+			return errorf(n, "roots: %q: %s; a project's configuration names folders of the project, relative to its own folder", path, reason)
 		}
 		r.Path, r.Project = filepath.Join(p.dir, filepath.FromSlash(path)), p.fence.project
 		if err := p.fence.folder(resolved(r.Path)); err != nil {
-			return p.errorf(n, "roots: %q: %v", path, err)
+			return errorf(n, "roots: %q: %v", path, err)
 		}
 		return nil
 	}}
@@ -123,23 +123,23 @@ var plainLabel = lazyregexp.New(`^[\pL\pN][\pL\pN._-]{0,63}$`)
 
 // projectLabel checks or makes the label of a folder of the project. It begins with
 // "project:", so that no rule about folders of the user means it.
-func (p *parser) projectLabel(n *yaml.Node, r *Root) error {
+func projectLabel(n *yaml.Node, r *Root, roots []Root) error {
 	switch {
 	case r.Label == "":
 		r.Label = automaticLabel(r)
 	case !plainLabel().MatchString(r.Label):
-		return p.errorf(n, "roots: label %q: the label of a project's folder begins with a letter or digit; letters, digits, dots, hyphens and underscores follow", r.Label)
+		return errorf(n, "roots: label %q: the label of a project's folder begins with a letter or digit; letters, digits, dots, hyphens and underscores follow", r.Label)
 	default:
 		r.Label = source.KindProject + ":" + r.Label
 	}
 	key := words.NameKey(r.Label)
-	for _, other := range p.settings.Roots {
+	for _, other := range roots {
 		switch {
 		case words.NameKey(other.Label) != key:
 		case other.Project == "":
-			return p.errorf(n, "roots: label %q is the label of %s in your own configuration; give the project's folder another one", r.Label, other.Path)
+			return errorf(n, "roots: label %q is the label of %s in your own configuration; give the project's folder another one", r.Label, other.Path)
 		case resolved(other.Path) != resolved(r.Path):
-			return p.errorf(n, "roots: label %q is the label of %s too; give one of them another label", r.Label, other.Path)
+			return errorf(n, "roots: label %q is the label of %s too; give one of them another label", r.Label, other.Path)
 		}
 	}
 	return nil

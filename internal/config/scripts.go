@@ -15,16 +15,16 @@ func (p *parser) scripts(to *[]search.ScriptRule) value {
 		schema: func() schema { return arrayOf(objectSchema(p.scriptKeys(new(search.ScriptRule))).required("skills")) },
 		read: func(n *yaml.Node) error {
 			if n.Kind != yaml.SequenceNode {
-				return p.errorf(n, "scripts must be a list of mappings with skills and what holds for them")
+				return errorf(n, "scripts must be a list of mappings with skills and what holds for them")
 			}
 			*to = nil
 			for _, item := range n.Content {
 				r := search.ScriptRule{Place: p.place(item)}
-				if err := p.mapping(item, "scripts", p.scriptKeys(&r)); err != nil {
+				if err := mapping(item, "scripts", p.scriptKeys(&r)); err != nil {
 					return err
 				}
 				if len(r.Skills) == 0 {
-					return p.errorf(item, "scripts: skills are missing; name them, or write [\"*\"] for all")
+					return errorf(item, "scripts: skills are missing; name them, or write [\"*\"] for all")
 				}
 				*to = append(*to, r)
 			}
@@ -36,18 +36,18 @@ func (p *parser) scripts(to *[]search.ScriptRule) value {
 // scriptKeys returns the keys of one rule about scripts.
 func (p *parser) scriptKeys(r *search.ScriptRule) keys {
 	known := p.scriptLimits(&r.Script)
-	known["skills"] = p.list(&r.Skills).check(p.checkPatterns).doc("patterns for whole names: * ? [a-z] and \\ are special", nil)
-	known["sources"] = p.list(&r.Sources).doc("labels of the only sources in which it holds; without it, it only narrows what skills of a project may do", nil)
+	known["skills"] = list(&r.Skills).check(checkPatterns).doc("patterns for whole names: * ? [a-z] and \\ are special", nil)
+	known["sources"] = list(&r.Sources).doc("labels of the only sources in which it holds; without it, it only narrows what skills of a project may do", nil)
 	known["executor"] = p.executor(&r.Executor).doc("what runs them", nil)
-	known["runtime"] = p.runtime(&r.Runtime).doc("runtime of the container executor, such as runsc", nil)
+	known["runtime"] = runtimeName(&r.Runtime).doc("runtime of the container executor, such as runsc", nil)
 	return known
 }
 
 // checkPatterns returns an error for the first malformed pattern of a list.
-func (p *parser) checkPatterns(n *yaml.Node) error {
-	items, err := p.items(n)
+func checkPatterns(n *yaml.Node) error {
+	items, err := items(n)
 	for _, item := range items {
-		if err := p.checkRules(item, "skills", search.Rules{Names: []string{item.Value}}); err != nil {
+		if err := checkRules(item, "skills", search.Rules{Names: []string{item.Value}}); err != nil {
 			return err
 		}
 	}
@@ -58,18 +58,18 @@ func (p *parser) checkPatterns(n *yaml.Node) error {
 // more than what holds without it.
 func (p *parser) scriptLimits(s *search.Script) keys {
 	most := search.DefaultScript()
-	timeout := p.duration(&s.Timeout).check(func(n *yaml.Node) error {
+	timeout := duration(&s.Timeout).check(func(n *yaml.Node) error {
 		if !p.user && s.Timeout > most.Timeout {
-			return p.errorf(n, "timeout: a project's configuration can only shorten it, to at most %s", most.Timeout)
+			return errorf(n, "timeout: a project's configuration can only shorten it, to at most %s", most.Timeout)
 		}
 		return nil
 	})
-	output := number(p, &s.Output).check(func(n *yaml.Node) error {
+	output := number(&s.Output).check(func(n *yaml.Node) error {
 		switch {
 		case s.Output == 0:
-			return p.errorf(n, "output: expected at least 1 byte")
+			return errorf(n, "output: expected at least 1 byte")
 		case !p.user && s.Output > most.Output:
-			return p.errorf(n, "output: a project's configuration can only lower it, to at most %d", most.Output)
+			return errorf(n, "output: a project's configuration can only lower it, to at most %d", most.Output)
 		}
 		return nil
 	})
@@ -99,12 +99,12 @@ func (p *parser) ports(to *[]int) value {
 			return *to
 		},
 		read: func(n *yaml.Node) error {
-			items, err := p.items(n)
+			items, err := items(n)
 			if err != nil {
 				return err
 			}
 			if !p.user && len(items) > 0 {
-				return p.errorf(n, "network: a project's configuration cannot open ports; write [] to close all, or move it to your own")
+				return errorf(n, "network: a project's configuration cannot open ports; write [] to close all, or move it to your own")
 			}
 			*to = []int{}
 			seen := make(map[int]int) // to lines
@@ -112,9 +112,9 @@ func (p *parser) ports(to *[]int) value {
 				port, err := strconv.Atoi(item.Value)
 				switch {
 				case err != nil || port < 1 || port > 65535:
-					return p.errorf(item, "network: expected a port from 1 to 65535, not %q", item.Value)
+					return errorf(item, "network: expected a port from 1 to 65535, not %q", item.Value)
 				case seen[port] > 0:
-					return p.errorf(item, "network: port %d stands here twice", port)
+					return errorf(item, "network: port %d stands here twice", port)
 				}
 				seen[port] = item.Line
 				*to = append(*to, port)
@@ -128,17 +128,17 @@ func (p *parser) ports(to *[]int) value {
 // nothing.
 func (p *parser) executor(to *string) value {
 	if p.user {
-		return p.choice(to, search.Executors())
+		return choice(to, search.Executors())
 	}
 	const only = "virtual"
-	return parsed(p, to, only+" (a project's configuration cannot choose another executor; your own can)",
+	return parsed(to, only+" (a project's configuration cannot choose another executor; your own can)",
 		func() schema { return enumSchema([]string{only}) },
 		func(s string) (string, bool) { return s, s == only })
 }
 
-// runtime reads the name or path of a program, which is an argument of another one.
-func (p *parser) runtime(to *string) value {
-	return parsed(p, to, "the name or path of a program", textSchema, func(s string) (string, bool) {
+// runtimeName reads the name or path of a program, which is an argument of another one.
+func runtimeName(to *string) value {
+	return parsed(to, "the name or path of a program", textSchema, func(s string) (string, bool) {
 		return s, s != "" && s[0] != '-' && !strings.ContainsAny(s, " \t\n")
 	})
 }

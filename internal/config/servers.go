@@ -10,67 +10,66 @@ import (
 )
 
 // embedder reads the name of an embedder, or a mapping with the settings of a server.
-func (p *parser) embedder() value {
-	e := &p.settings.Embedder
-	inside := func() keys { return keys{"openai": p.openai()} }
+func embedder(to *Embedder) value {
+	inside := func() keys { return keys{"openai": openaiServer(to)} }
 	return value{
 		schema: func() schema {
 			return anyOf(enumSchema([]string{EmbedderStatic, EmbedderNone}), objectSchema(inside()).required("openai"))
 		},
-		show: func() any { return e.Name },
+		show: func() any { return to.Name },
 		read: func(n *yaml.Node) error {
 			if n.Kind != yaml.ScalarNode {
-				return p.mapping(n, "embedder", inside())
+				return mapping(n, "embedder", inside())
 			}
 			if n.Value != EmbedderStatic && n.Value != EmbedderNone {
-				return p.errorf(n, "no embedder %q; there are: static, none, openai (a mapping with base_url and model)", n.Value)
+				return errorf(n, "no embedder %q; there are: static, none, openai (a mapping with base_url and model)", n.Value)
 			}
-			*e = Embedder{Name: n.Value}
+			*to = Embedder{Name: n.Value}
 			return nil
 		},
 	}
 }
 
-// openai reads the settings of an embeddings server.
-func (p *parser) openai() value {
+// openaiServer reads the settings of an embeddings server.
+func openaiServer(to *Embedder) value {
 	return value{
-		schema: func() schema { return objectSchema(p.openaiKeys(new(openai.Config))).required("base_url", "model") },
+		schema: func() schema { return objectSchema(openaiKeys(new(openai.Config))).required("base_url", "model") },
 		read: func(n *yaml.Node) error {
 			e := new(openai.Config)
-			err := p.mapping(n, "embedder openai", p.openaiKeys(e))
+			err := mapping(n, "embedder openai", openaiKeys(e))
 			if err == nil && (e.BaseURL == "" || e.Model == "") {
-				err = p.errorf(n, "embedder openai: base_url and model are needed")
+				err = errorf(n, "embedder openai: base_url and model are needed")
 			}
 			if err == nil {
 				check := *e
 				check.KeyEnv, check.AllowInsecure = "-", true // the environment is no part of the file
 				if _, bad := openai.New(check, nil); bad != nil {
-					err = p.errorf(n, "embedder openai: %w", bad)
+					err = errorf(n, "embedder openai: %w", bad)
 				}
 			}
-			p.settings.Embedder = Embedder{Name: EmbedderOpenAI, OpenAI: e}
+			*to = Embedder{Name: EmbedderOpenAI, OpenAI: e}
 			return err
 		},
 	}
 }
 
-func (p *parser) openaiKeys(e *openai.Config) keys {
+func openaiKeys(e *openai.Config) keys {
 	return keys{
-		"base_url": p.text(&e.BaseURL), "model": p.text(&e.Model), "key_env": p.text(&e.KeyEnv),
-		"azure": p.boolean(&e.Azure), "allow_insecure": p.boolean(&e.AllowInsecure), "headers": p.names("headers", &e.Headers),
-		"dimensions": number(p, &e.Dimensions), "encoding": p.text(&e.Encoding),
-		"query_prefix": p.optional(&e.QueryPrefix), "document_prefix": p.optional(&e.DocumentPrefix),
-		"max_batch": number(p, &e.MaxBatch), "max_chars": number(p, &e.MaxChars), "timeout": p.duration(&e.Timeout),
+		"base_url": text(&e.BaseURL), "model": text(&e.Model), "key_env": text(&e.KeyEnv),
+		"azure": boolean(&e.Azure), "allow_insecure": boolean(&e.AllowInsecure), "headers": names("headers", &e.Headers),
+		"dimensions": number(&e.Dimensions), "encoding": text(&e.Encoding),
+		"query_prefix": optional(&e.QueryPrefix), "document_prefix": optional(&e.DocumentPrefix),
+		"max_batch": number(&e.MaxBatch), "max_chars": number(&e.MaxChars), "timeout": duration(&e.Timeout),
 	}
 }
 
 // reranker reads "none", or a mapping with one key, a protocol, whose value is the settings
 // of a server.
-func (p *parser) reranker() value {
+func reranker(to **Reranker) value {
 	inside := func() keys {
 		known := make(keys)
 		for _, api := range remote.APIs() {
-			known[string(api)] = p.rerankServer(api)
+			known[string(api)] = rerankServer(api, to)
 		}
 		return known
 	}
@@ -81,62 +80,62 @@ func (p *parser) reranker() value {
 			return anyOf(enumSchema([]string{"none"}), servers)
 		},
 		show: func() any {
-			if p.settings.Reranker == nil {
+			if *to == nil {
 				return nil
 			}
-			return string(p.settings.Reranker.API)
+			return string((*to).API)
 		},
-		read: func(n *yaml.Node) error { return p.readReranker(n, inside()) },
+		read: func(n *yaml.Node) error { return readReranker(n, to, inside()) },
 	}
 }
 
-func (p *parser) readReranker(n *yaml.Node, known keys) error {
+func readReranker(n *yaml.Node, to **Reranker, known keys) error {
 	var names []string
 	for _, api := range remote.APIs() {
 		names = append(names, string(api))
 	}
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Value == "none":
-		p.settings.Reranker = nil
+		*to = nil
 		return nil
 	case n.Kind != yaml.MappingNode:
-		return p.errorf(n, "no reranker %q; there are: none, %s (a mapping with base_url and model)", n.Value, strings.Join(names, ", "))
+		return errorf(n, "no reranker %q; there are: none, %s (a mapping with base_url and model)", n.Value, strings.Join(names, ", "))
 	case len(n.Content) != 2:
-		return p.errorf(n, "reranker: one protocol is needed, of: %s", strings.Join(names, ", "))
+		return errorf(n, "reranker: one protocol is needed, of: %s", strings.Join(names, ", "))
 	}
-	return p.mapping(n, "reranker", known)
+	return mapping(n, "reranker", known)
 }
 
 // rerankServer reads the settings of a reranker that speaks a protocol.
-func (p *parser) rerankServer(api remote.API) value {
+func rerankServer(api remote.API, to **Reranker) value {
 	return value{
-		schema: func() schema { return objectSchema(p.rerankKeys(new(Reranker))).required("base_url") },
+		schema: func() schema { return objectSchema(rerankKeys(new(Reranker))).required("base_url") },
 		read: func(n *yaml.Node) error {
 			s := &Reranker{Config: remote.Config{API: api}}
 			what := "reranker " + string(api)
-			err := p.mapping(n, what, p.rerankKeys(s))
+			err := mapping(n, what, rerankKeys(s))
 			switch {
 			case err != nil:
 				return err
 			case s.BaseURL == "":
-				return p.errorf(n, "%s: base_url is needed", what)
+				return errorf(n, "%s: base_url is needed", what)
 			case s.Model == "" && api != remote.TEI:
-				return p.errorf(n, "%s: model is needed", what)
+				return errorf(n, "%s: model is needed", what)
 			}
 			check := s.Config
 			check.KeyEnv = "" // the environment is no part of the file
 			if _, err := remote.New(check, nil); err != nil {
-				return p.errorf(n, "%w", err)
+				return errorf(n, "%w", err)
 			}
-			p.settings.Reranker = s
+			*to = s
 			return nil
 		},
 	}
 }
 
-func (p *parser) rerankKeys(s *Reranker) keys {
+func rerankKeys(s *Reranker) keys {
 	return keys{
-		"base_url": p.text(&s.BaseURL), "model": p.text(&s.Model), "key_env": p.text(&s.KeyEnv),
-		"max_chars": number(p, &s.MaxChars), "deadline": p.duration(&s.Deadline), "candidates": number(p, &s.Candidates),
+		"base_url": text(&s.BaseURL), "model": text(&s.Model), "key_env": text(&s.KeyEnv),
+		"max_chars": number(&s.MaxChars), "deadline": duration(&s.Deadline), "candidates": number(&s.Candidates),
 	}
 }

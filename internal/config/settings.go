@@ -286,6 +286,9 @@ func (s *Settings) parse(name string, data []byte, f *fence) error {
 		p.dir = filepath.Join(resolved(filepath.Dir(p.dir)), filepath.Base(p.dir))
 	}
 	if err := p.top(top); err != nil {
+		if bad, ok := errors.AsType[*Error](err); ok && bad.File == "" {
+			bad.File = name
+		}
 		return err
 	}
 	*s = changed

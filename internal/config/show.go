@@ -41,7 +41,7 @@ func (p *parser) shown(known keys, prefix string, o *Options) (list []Shown) {
 		v, key := known[name], prefix+name
 		switch {
 		case key == "roots":
-			list = append(list, p.shownRoots()...)
+			list = append(list, shownRoots(p.settings.Roots)...)
 		case key == "agents":
 			list = append(list, p.shownAgents()...)
 		case key == "scripts":
@@ -55,17 +55,16 @@ func (p *parser) shown(known keys, prefix string, o *Options) (list []Shown) {
 				list = append(list, shownBans(key+"."+r.Folder+".disabled", r.Disabled)...)
 			}
 		case v.inside != nil:
-			list = append(list, p.shown(v.inside(), key+".", o)...)
+			list = append(list, p.shown(v.inside, key+".", o)...)
 		default:
-			list = append(list, p.shownValue(key, v, o))
+			list = append(list, p.settings.shown(key, v, o))
 		}
 	}
 	return list
 }
 
-// shownValue shows the value of one key.
-func (p *parser) shownValue(key string, v value, o *Options) Shown {
-	s := p.settings
+// shown shows the value of one key.
+func (s *Settings) shown(key string, v value, o *Options) Shown {
 	set := at(s.Places[key])
 	set.Key, set.Value = key, v.show()
 	switch {
@@ -110,8 +109,8 @@ func at(place search.Place) Shown {
 	return Shown{Origin: OriginFile, Place: fmt.Sprintf("%s:%d", place.File, place.Line)}
 }
 
-func (p *parser) shownRoots() (list []Shown) {
-	for _, r := range p.settings.Roots {
+func shownRoots(roots []Root) (list []Shown) {
+	for _, r := range roots {
 		set := at(r.Place)
 		if set.Origin == OriginDefault {
 			set.Origin, set.Place = OriginFlag, "--root"

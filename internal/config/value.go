@@ -15,9 +15,9 @@ import (
 )
 
 // scalar returns the text of a value. what names the expected value in errors.
-func (p *parser) scalar(n *yaml.Node, what string) (string, error) {
+func scalar(n *yaml.Node, what string) (string, error) {
 	if n.Kind != yaml.ScalarNode || isNull(n) {
-		return "", p.errorf(n, "expected %s", what)
+		return "", errorf(n, "expected %s", what)
 	}
 	return n.Value, nil
 }
@@ -33,16 +33,16 @@ func shown[T comparable](to *T) func() any {
 	}
 }
 
-func (p *parser) text(to *string) value {
+func text(to *string) value {
 	return value{schema: textSchema, show: shown(to), read: func(n *yaml.Node) (err error) {
-		*to, err = p.scalar(n, "a text")
+		*to, err = scalar(n, "a text")
 		return err
 	}}
 }
 
 // secret is text for a URL that may hold a password, which is not shown.
-func (p *parser) secret(to *string) value {
-	v := p.text(to)
+func secret(to *string) value {
+	v := text(to)
 	v.show = func() any {
 		if *to == "" {
 			return nil
@@ -52,10 +52,10 @@ func (p *parser) secret(to *string) value {
 	return v
 }
 
-func (p *parser) optional(to **string) value {
+func optional(to **string) value {
 	return value{schema: textSchema, read: func(n *yaml.Node) error {
 		*to = new(string)
-		return p.text(*to).read(n)
+		return text(*to).read(n)
 	}}
 }
 
@@ -63,14 +63,14 @@ func (p *parser) optional(to **string) value {
 // the file.
 func (p *parser) path(to *string) value {
 	return value{schema: pathSchema, show: shown(to), read: func(n *yaml.Node) error {
-		s, err := p.scalar(n, "a path")
+		s, err := scalar(n, "a path")
 		if err != nil {
 			return err
 		}
 		if rest, ok := strings.CutPrefix(s, "~"); ok && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
 			home, err := os.UserHomeDir()
 			if err != nil {
-				return p.errorf(n, "%s: %v", s, err)
+				return errorf(n, "%s: %v", s, err)
 			}
 			s = filepath.Join(home, rest)
 		}
@@ -83,34 +83,34 @@ func (p *parser) path(to *string) value {
 }
 
 // parsed returns a value that parse reads. what names the expected value in errors.
-func parsed[T comparable](p *parser, to *T, what string, describe func() schema, parse func(string) (v T, ok bool)) value {
+func parsed[T comparable](to *T, what string, describe func() schema, parse func(string) (v T, ok bool)) value {
 	return value{schema: describe, show: shown(to), read: func(n *yaml.Node) error {
 		v, ok := parse(n.Value)
 		if n.Kind != yaml.ScalarNode || !ok {
-			return p.errorf(n, "expected %s, not %q", what, n.Value)
+			return errorf(n, "expected %s, not %q", what, n.Value)
 		}
 		*to = v
 		return nil
 	}}
 }
 
-func (p *parser) boolean(to *bool) value {
-	v := parsed(p, to, "true or false", booleanSchema, func(s string) (bool, bool) { return s == "true", s == "true" || s == "false" })
+func boolean(to *bool) value {
+	v := parsed(to, "true or false", booleanSchema, func(s string) (bool, bool) { return s == "true", s == "true" || s == "false" })
 	v.show = func() any { return *to }
 	return v
 }
 
-func number[T int | int64](p *parser, to *T) value {
+func number[T int | int64](to *T) value {
 	describe := func() schema { return schema{"type": "integer", "minimum": 0} }
-	return parsed(p, to, "a whole number", describe, func(s string) (T, bool) {
+	return parsed(to, "a whole number", describe, func(s string) (T, bool) {
 		v, err := strconv.ParseInt(s, 10, 64)
 		return T(v), err == nil && v >= 0 && int64(T(v)) == v
 	})
 }
 
-func (p *parser) duration(to *time.Duration) value {
+func duration(to *time.Duration) value {
 	describe := func() schema { return schema{"type": "string", "pattern": "^[0-9.]+(ns|us|µs|ms|s|m|h)"} }
-	v := parsed(p, to, "a duration such as 250ms or 2s", describe, func(s string) (time.Duration, bool) {
+	v := parsed(to, "a duration such as 250ms or 2s", describe, func(s string) (time.Duration, bool) {
 		d, err := time.ParseDuration(s)
 		return d, err == nil && d > 0
 	})
@@ -125,9 +125,9 @@ func (p *parser) duration(to *time.Duration) value {
 
 // share reads a number from 0 to 1. It turns 0 into zero, because 0 means the default
 // elsewhere. what names the expected value in errors.
-func (p *parser) share(what string, to *float64, zero float64) value {
+func share(what string, to *float64, zero float64) value {
 	describe := func() schema { return schema{"type": "number", "minimum": 0, "maximum": 1} }
-	v := parsed(p, to, what, describe, func(s string) (float64, bool) {
+	v := parsed(to, what, describe, func(s string) (float64, bool) {
 		v, err := strconv.ParseFloat(s, 64)
 		ok := err == nil && v >= 0 && v <= 1
 		if v == 0 {
@@ -148,18 +148,18 @@ func (p *parser) share(what string, to *float64, zero float64) value {
 }
 
 // choice reads one of some texts.
-func (p *parser) choice(to *string, of []string) value {
-	return parsed(p, to, strings.Join(of, " or "), func() schema { return enumSchema(of) },
+func choice(to *string, of []string) value {
+	return parsed(to, strings.Join(of, " or "), func() schema { return enumSchema(of) },
 		func(s string) (string, bool) { return s, slices.Contains(of, s) })
 }
 
 // list reads a list of texts; a single text is a list of one.
-func (p *parser) list(to *[]string) value {
+func list(to *[]string) value {
 	return value{
 		schema: listSchema,
 		show:   shownList(to),
 		read: func(n *yaml.Node) error {
-			items, err := p.items(n)
+			items, err := items(n)
 			if err != nil {
 				return err
 			}
@@ -182,23 +182,23 @@ func shownList(to *[]string) func() any {
 }
 
 // items returns the texts of a list; a single text is a list of one.
-func (p *parser) items(n *yaml.Node) ([]*yaml.Node, error) {
+func items(n *yaml.Node) ([]*yaml.Node, error) {
 	switch n.Kind {
 	case yaml.ScalarNode:
 		return []*yaml.Node{n}, nil
 	case yaml.SequenceNode:
 		for _, item := range n.Content {
-			if _, err := p.scalar(item, "a text"); err != nil {
+			if _, err := scalar(item, "a text"); err != nil {
 				return nil, err
 			}
 		}
 		return n.Content, nil
 	}
-	return nil, p.errorf(n, "expected a list of texts")
+	return nil, errorf(n, "expected a list of texts")
 }
 
 // names reads a mapping of texts to texts.
-func (p *parser) names(what string, to *map[string]string) value {
+func names(what string, to *map[string]string) value {
 	return value{
 		schema: func() schema { return mapOf(textSchema()) },
 		show: func() any {
@@ -209,8 +209,8 @@ func (p *parser) names(what string, to *map[string]string) value {
 		},
 		read: func(n *yaml.Node) error {
 			*to = make(map[string]string)
-			return p.pairs(n, what, func(key, value *yaml.Node) (err error) {
-				(*to)[key.Value], err = p.scalar(value, "a text")
+			return pairs(n, what, func(key, value *yaml.Node) (err error) {
+				(*to)[key.Value], err = scalar(value, "a text")
 				return err
 			})
 		},

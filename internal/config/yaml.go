@@ -31,8 +31,9 @@ type parser struct {
 	settings *Settings
 }
 
-func (p *parser) errorf(n *yaml.Node, format string, args ...any) error {
-	return &Error{p.file, n.Line, fmt.Errorf(format, args...)}
+// errorf is the error for a value; parse adds the file.
+func errorf(n *yaml.Node, format string, args ...any) error {
+	return &Error{Line: n.Line, Err: fmt.Errorf(format, args...)}
 }
 
 // isNull reports whether a value is missing, for example because everything below
@@ -40,18 +41,18 @@ func (p *parser) errorf(n *yaml.Node, format string, args ...any) error {
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 // pairs calls read for each key of a mapping. A key that occurs twice is an error.
-func (p *parser) pairs(n *yaml.Node, what string, read func(key, value *yaml.Node) error) error {
+func pairs(n *yaml.Node, what string, read func(key, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return p.errorf(n, "%s must be a mapping of keys to values", what)
+		return errorf(n, "%s must be a mapping of keys to values", what)
 	}
 	seen := make(map[string]bool)
 	for i := 0; i < len(n.Content); i += 2 {
 		key := n.Content[i]
 		switch {
 		case key.Kind != yaml.ScalarNode || key.Value == "":
-			return p.errorf(key, "%s: a key must be a text", what)
+			return errorf(key, "%s: a key must be a text", what)
 		case seen[key.Value]:
-			return p.errorf(key, "%s: key %q stands here twice", what, key.Value)
+			return errorf(key, "%s: key %q stands here twice", what, key.Value)
 		}
 		seen[key.Value] = true
 		if err := read(key, n.Content[i+1]); err != nil {
@@ -81,31 +82,31 @@ func (p *parser) keys() keys {
 func (p *parser) personal() keys {
 	s := p.settings
 	return keys{
-		"project":     p.boolean(&s.Project).doc("look at the project's folders", true),
-		"user":        p.boolean(&s.User).doc("look at the folders in your home", true),
-		"bundled":     p.bundled().doc("offer the skills that are compiled in: all, none, or these", true),
+		"project":     boolean(&s.Project).doc("look at the project's folders", true),
+		"user":        boolean(&s.User).doc("look at the folders in your home", true),
+		"bundled":     bundled(s).doc("offer the skills that are compiled in: all, none, or these", true),
 		"db":          p.path(&s.DB).doc("file of the catalog, instead of one in the cache folder", nil),
-		"store":       p.secret(&s.Store).doc("URL of the database of a shared catalog, which takes the place of folders", nil),
-		"catalog":     p.text(&s.Catalog).doc("which catalog of the database of \"store\"", nil),
-		"schedule":    p.schedule(&s.Schedule).doc("when programs that stay running rescan, as a cron spec", "@every 5s"),
-		"max_file":    number(p, &s.MaxFile).doc("bytes of the largest file that is served", 1<<20),
-		"embedder":    p.embedder().doc("what makes vectors of texts", EmbedderStatic),
-		"deadline":    p.duration(&s.Deadline).doc("how long a prompt waits for its embedding", "250ms"),
-		"disturb":     p.share("a share from 0 to 1", &s.Disturb, search.OnlyNamed).doc("share of the prompts that need no skill and may get one", 0.05),
-		"threshold":   p.share("a probability from 0 to 1", &s.Threshold, search.Always).doc("instead of disturb: least probability that a prompt wants a skill", nil),
-		"triggers":    p.choice(&s.Triggers, []string{TriggersEvidence, TriggersCertain}).doc("what it means that a prompt has a trigger of a skill; certain offers the skill whatever else speaks against it", TriggersEvidence),
-		"form":        p.choice(&s.Form, Forms()).doc("of skills in a block", nil),
-		"reranker":    p.reranker().doc("a server that orders the best candidates anew", "none"),
-		"model":       p.object("model", "model", p.model).doc("the model that \"skills chat\" asks", nil),
-		"order":       p.order(&s.Order).doc("of sources, the first wins; those that are missing follow in the default order", source.Groups()),
+		"store":       secret(&s.Store).doc("URL of the database of a shared catalog, which takes the place of folders", nil),
+		"catalog":     text(&s.Catalog).doc("which catalog of the database of \"store\"", nil),
+		"schedule":    schedule(&s.Schedule).doc("when programs that stay running rescan, as a cron spec", "@every 5s"),
+		"max_file":    number(&s.MaxFile).doc("bytes of the largest file that is served", 1<<20),
+		"embedder":    embedder(&s.Embedder).doc("what makes vectors of texts", EmbedderStatic),
+		"deadline":    duration(&s.Deadline).doc("how long a prompt waits for its embedding", "250ms"),
+		"disturb":     share("a share from 0 to 1", &s.Disturb, search.OnlyNamed).doc("share of the prompts that need no skill and may get one", 0.05),
+		"threshold":   share("a probability from 0 to 1", &s.Threshold, search.Always).doc("instead of disturb: least probability that a prompt wants a skill", nil),
+		"triggers":    choice(&s.Triggers, []string{TriggersEvidence, TriggersCertain}).doc("what it means that a prompt has a trigger of a skill; certain offers the skill whatever else speaks against it", TriggersEvidence),
+		"form":        choice(&s.Form, Forms()).doc("of skills in a block", nil),
+		"reranker":    reranker(&s.Reranker).doc("a server that orders the best candidates anew", "none"),
+		"model":       p.section("model", modelKeys(&s.Model)).doc("the model that \"skills chat\" asks", nil),
+		"order":       order(&s.Order).doc("of sources, the first wins; those that are missing follow in the default order", source.Groups()),
 		"install_dir": p.path(&s.InstallDir).doc("folder of installed skills, instead of one in your data folder", nil),
 		"user_dir":    p.path(&s.UserDir).doc("folder with your skills, instead of the usual ones in your home", nil),
 		"projects":    p.projects().doc("what holds in one project only, by its folder", nil),
-		"trust":       p.object("trust", "trust", p.trust).doc("whose skills are offered", nil),
-		"requires":    p.object("requires", "requires", p.requires).doc("what happens to skills whose needs are not met", nil),
-		"usage":       p.usage().doc("keep a local log of what is offered, loaded and read", false),
+		"trust":       p.section("trust", trustKeys(&s.Trust)).doc("whose skills are offered", nil),
+		"requires":    p.section("requires", requiresKeys(&s.Requires)).doc("what happens to skills whose needs are not met", nil),
+		"usage":       usage(&s.Usage).doc("keep a local log of what is offered, loaded and read", false),
 		"scripts":     p.scripts(&s.Scripts).doc("how the scripts of skills run; an agent's own keys win", nil),
-		"limits":      p.object("limits", "limits", p.limits).doc("what a skill may be before it counts as a problem", nil),
+		"limits":      p.section("limits", limitsKeys(&s.Limits)).doc("what a skill may be before it counts as a problem", nil),
 	}
 }
 
@@ -113,27 +114,27 @@ func (p *parser) top(n *yaml.Node) error {
 	known := p.keys()
 	if !p.user {
 		for key := range p.personal() {
-			known[key] = p.personalOnly(key)
+			known[key] = personalOnly(key)
 		}
 	}
-	if err := p.mapping(n, "configuration", known); err != nil {
+	if err := mapping(n, "configuration", known); err != nil {
 		return err
 	}
 	for i := 0; i < len(n.Content); i += 2 {
 		p.note(n.Content[i].Value, n.Content[i])
 	}
-	return p.oneLevel(n)
+	return oneLevel(n)
 }
 
 // personalOnly is the value of a key that the file of a project must not have.
-func (p *parser) personalOnly(key string) value {
+func personalOnly(key string) value {
 	return value{read: func(n *yaml.Node) error {
-		return p.errorf(n, "%s: a project's configuration cannot set this; move it to your own", key)
+		return errorf(n, "%s: a project's configuration cannot set this; move it to your own", key)
 	}}
 }
 
 // oneLevel returns an error if a mapping has both disturb and threshold.
-func (p *parser) oneLevel(n *yaml.Node) error {
+func oneLevel(n *yaml.Node) error {
 	var first *yaml.Node
 	for i := 0; i < len(n.Content); i += 2 {
 		key := n.Content[i]
@@ -141,7 +142,7 @@ func (p *parser) oneLevel(n *yaml.Node) error {
 			continue
 		}
 		if first != nil {
-			return p.errorf(key, "%s: line %d sets %s, which decides the same; keep one of the two", key.Value, first.Line, first.Value)
+			return errorf(key, "%s: line %d sets %s, which decides the same; keep one of the two", key.Value, first.Line, first.Value)
 		}
 		first = key
 	}
