@@ -247,6 +247,9 @@ func parseWeb(u *url.URL) (Source, error) {
 			if parts[n] == "" || parts[n][0] == '-' {
 				return Source{}, errors.New("the URL names no branch, tag or commit")
 			}
+			if slices.Contains(parts[:i], "") {
+				return Source{}, errors.New("the URL names no repository: a part of its path is empty")
+			}
 			sub := strings.Join(parts[n+1:], "/")
 			if strings.EqualFold(path.Base(sub), "SKILL.md") {
 				sub = strings.TrimSuffix(path.Dir(sub), ".")

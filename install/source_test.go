@@ -95,7 +95,7 @@ var helper = regexp.MustCompile(`^[A-Za-z0-9+.-]*::`)
 // FuzzParseSource: what is accepted cannot be an option or a helper of git, stays in the
 // source, and means the same when the lock is read.
 func FuzzParseSource(f *testing.F) {
-	for _, seed := range []string{"o/r/x", "https://h/o/r/tree/v1/x", "git@h:p", "file:///x", "ext::x", "git@[::1]:o/r", "https://[2001:db8::1]/o/r", "-x", "./x.zip", "https://h", `C:\x`, "git+ssh://h/x"} {
+	for _, seed := range []string{"o/r/x", "https://h/o/r/tree/v1/x", "https://h/o//tree/v1", "git@h:p", "file:///x", "ext::x", "git@[::1]:o/r", "https://[2001:db8::1]/o/r", "-x", "./x.zip", "https://h", `C:\x`, "git+ssh://h/x"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
