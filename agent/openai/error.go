@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
+	connection "github.com/repertoire-skills/repertoire/internal/openai"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -58,8 +59,8 @@ func (m *Model) failure(ctx, total context.Context, err error) *Error {
 	if ok && total.Err() == nil {
 		return f
 	}
-	f = &Error{Model: m.cfg.Model, Message: m.tidy(err.Error()), Err: fmt.Errorf("%w: %w", ErrUnavailable, err)}
-	var refused *requestError
+	f = &Error{Model: m.cfg.Model, Message: m.conn.Tidy(err.Error()), Err: fmt.Errorf("%w: %w", ErrUnavailable, err)}
+	var refused *connection.RequestError
 	var reported *serverError
 	switch {
 	case ctx.Err() != nil:
@@ -98,7 +99,7 @@ func (m *Model) network(f *Error, err error) {
 		f.again = true
 	case isFormat:
 		f.Status, f.Err = http.StatusOK, ErrUnavailable // err may hold a secret that the server repeats
-		f.Message += m.base.Hint()
+		f.Message += m.conn.Address.Hint()
 	default:
 		f.again = !dial || op.Timeout()
 	}
@@ -107,7 +108,7 @@ func (m *Model) network(f *Error, err error) {
 // statusError returns the error for a response that is not OK.
 func (m *Model) statusError(ctx context.Context, a endpoint.Answer) error {
 	text := a.Message()
-	f := &Error{Status: a.Status, Model: m.cfg.Model, Message: m.tidy(text)}
+	f := &Error{Status: a.Status, Model: m.cfg.Model, Message: m.conn.Tidy(text)}
 	if m.explain(f, text+" "+codeOf(errorIn(a.Body))) {
 		return f
 	}
@@ -115,7 +116,7 @@ func (m *Model) statusError(ctx context.Context, a endpoint.Answer) error {
 	case a.Status == http.StatusNotFound:
 		f.Message += m.missing(ctx)
 	default:
-		f.Message += a.Hint(m.keyHint, m.base.Hint())
+		f.Message += a.Hint(m.conn.KeyHint, m.conn.Address.Hint())
 	}
 	if a.Busy() {
 		f.again, f.Err = true, ErrUnavailable
@@ -170,18 +171,18 @@ func codeOf(raw json.RawMessage) string {
 func (m *Model) missing(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	a, err := m.conn.models(ctx)
+	a, err := m.conn.Models(ctx, maxMessage)
 	var list struct {
 		Data []struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
 	if err != nil || !a.OK() || json.Unmarshal(a.Body, &list) != nil || len(list.Data) == 0 {
-		return m.base.Hint()
+		return m.conn.Address.Hint()
 	}
 	var names []string
 	for _, d := range list.Data {
-		names = append(names, m.tidy(d.ID))
+		names = append(names, m.conn.Tidy(d.ID))
 	}
 	if slices.Contains(names, m.cfg.Model) {
 		return " (the server lists this model; is it one for chat?)"
@@ -193,6 +194,3 @@ func (m *Model) missing(ctx context.Context) string {
 func containsAny(s string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
 }
-
-// tidy prepares a text from the server for a message: short and without secrets.
-func (m *Model) tidy(text string) string { return endpoint.Tidy(m.conn.scrub.Replace(text)) }

@@ -12,12 +12,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
+	connection "github.com/repertoire-skills/repertoire/internal/openai"
 )
 
 // Config says where the server is and how its model answers.
@@ -85,9 +85,7 @@ const (
 // A Model is one model of one server. It may be used from several goroutines.
 type Model struct {
 	cfg     Config // without its secrets
-	keyHint string // advice after a 401
-	base    endpoint.Address
-	conn    *conn // a pointer, so that printing a Model does not print the key
+	conn    *connection.Conn
 	sleep   func(context.Context, time.Duration) error
 	now     func() time.Time
 	noUsage atomic.Bool // the server refuses stream_options
@@ -114,28 +112,14 @@ func newModel(cfg Config, opts *Options) (*Model, error) {
 	case cfg.MaxTokens < 0 || cfg.Timeout < 0 || cfg.Total < 0 || cfg.Attempts < 0:
 		return nil, errors.New("the settings MaxTokens, Timeout, Total and Attempts must not be negative")
 	}
-	if err := endpoint.CheckHeaders(cfg.Headers); err != nil {
-		return nil, err
-	}
-	base, err := endpoint.ParseAddress(cfg.BaseURL, cfg.Model, "/chat/completions")
+	c, err := connection.New(connection.Config{
+		BaseURL: cfg.BaseURL, Model: cfg.Model, Method: "/chat/completions", Key: cfg.Key, KeyEnv: cfg.KeyEnv,
+		Azure: cfg.Azure, AllowInsecure: cfg.AllowInsecure, Headers: cfg.Headers, HTTPClient: opts.HTTPClient,
+	})
 	if err != nil {
 		return nil, err
 	}
-	key, keyName := strings.TrimSpace(cfg.Key), ""
-	if key == "" {
-		if key, keyName, err = endpoint.ReadOpenAIKey(cfg.KeyEnv); err != nil {
-			return nil, err
-		}
-	}
-	if !cfg.AllowInsecure {
-		if err := endpoint.CheckSecrecy(base, key, keyName, cfg.Headers); err != nil {
-			return nil, err
-		}
-	}
-	m := &Model{
-		keyHint: endpoint.KeyHint(key, keyName), base: base, conn: newConn(&cfg, base, key, opts.HTTPClient),
-		sleep: opts.Sleep, now: opts.Now,
-	}
+	m := &Model{conn: c, sleep: opts.Sleep, now: opts.Now}
 	m.cfg = cfg
 	m.cfg.Key, m.cfg.Headers = "", nil
 	m.cfg.Timeout = cmp.Or(cfg.Timeout, 5*time.Minute)

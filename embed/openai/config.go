@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
 // checkConfig checks the settings other than the address, and fills in defaults.
@@ -24,19 +22,7 @@ func checkConfig(cfg *Config) error {
 	cfg.MaxBatch = cmp.Or(cfg.MaxBatch, 32)
 	cfg.MaxChars = cmp.Or(cfg.MaxChars, 8000)
 	cfg.Timeout = cmp.Or(cfg.Timeout, time.Minute)
-	return endpoint.CheckHeaders(cfg.Headers)
-}
-
-// connect checks the address and the key of cfg. OPENAI_API_KEY is often set for other
-// programs, so people may send it unknowingly.
-func connect(cfg *Config) (a endpoint.Address, key, keyName string, err error) {
-	if a, err = endpoint.ParseAddress(cfg.BaseURL, cfg.Model, "/embeddings"); err != nil {
-		return a, "", "", err
-	}
-	if key, keyName, err = endpoint.ReadOpenAIKey(cfg.KeyEnv); err == nil && !cfg.AllowInsecure {
-		err = endpoint.CheckSecrecy(a, key, keyName, cfg.Headers)
-	}
-	return a, key, keyName, err
+	return nil
 }
 
 // identity returns the identifier of the model. Its readable part is for people. The hash

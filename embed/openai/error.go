@@ -62,27 +62,27 @@ func (e *Embedder) networkError(err error) *Error {
 	op, ok := errors.AsType[*net.OpError](err)
 	dial := ok && op.Op == "dial"
 	return &Error{
-		Model: e.model, Message: e.tidy(err.Error()),
+		Model: e.model, Message: e.conn.Tidy(err.Error()),
 		Retryable: true, again: !dial, Err: fmt.Errorf("%w: %w", ErrUnavailable, err),
 	}
 }
 
 // answerError returns the error for a successful answer without vectors.
 func (e *Embedder) answerError(err error) *Error {
-	return &Error{Status: http.StatusOK, Model: e.model, Message: e.tidy(err.Error()) + e.pathHint, Err: ErrUnavailable}
+	return &Error{Status: http.StatusOK, Model: e.model, Message: e.conn.Tidy(err.Error()) + e.conn.Address.Hint(), Err: ErrUnavailable}
 }
 
 func (e *Embedder) statusError(ans endpoint.Answer) *Error {
 	text := ans.Message()
-	f := &Error{Status: ans.Status, Model: e.model, Message: e.tidy(text)}
+	f := &Error{Status: ans.Status, Model: e.model, Message: e.conn.Tidy(text)}
 	if f.tooMuch = saysTooMuch(ans.Status, text); f.tooMuch {
 		return f
 	}
-	address := e.pathHint
+	address := e.conn.Address.Hint()
 	if strings.Contains(strings.ToLower(text), "model") {
 		address = " (does the server have this model?)"
 	}
-	f.Message += ans.Hint(e.keyHint, address)
+	f.Message += ans.Hint(e.conn.KeyHint, address)
 	if ans.Busy() {
 		f.Retryable, f.again, f.Err = true, true, ErrUnavailable
 		f.retryAfter = endpoint.RetryAfter(ans.Header.Get("Retry-After"), e.now())
@@ -116,6 +116,3 @@ func saysTooMuch(status int, text string) bool {
 func containsAny(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
 }
-
-// tidy prepares the server's text for a message: short and without secrets.
-func (e *Embedder) tidy(text string) string { return endpoint.Tidy(e.conn.scrub.Replace(text)) }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
+	connection "github.com/repertoire-skills/repertoire/internal/openai"
 )
 
 // Config says where the endpoint is and what requests its model needs.
@@ -91,11 +92,9 @@ type Embedder struct {
 	encoding   api.EmbeddingEncodingFormat
 	maxChars   int
 	timeout    time.Duration
-	keyHint    string       // advice after a 401
-	pathHint   string       // advice after a 404
 	dim        atomic.Int64 // dimension of the vectors; 0 until it is known
 	pace       pace
-	conn       *conn // a pointer, so that printing an Embedder does not print the key
+	conn       *connection.Conn
 	sleep      func(context.Context, time.Duration) error
 	now        func() time.Time
 }
@@ -111,14 +110,15 @@ func New(cfg Config, opts *Options) (*Embedder, error) {
 	if err := checkConfig(&cfg); err != nil {
 		return nil, fmt.Errorf("embedding endpoint: %w", err)
 	}
-	base, key, keyName, err := connect(&cfg)
+	c, err := connection.New(connection.Config{
+		BaseURL: cfg.BaseURL, Model: cfg.Model, Method: "/embeddings", KeyEnv: cfg.KeyEnv,
+		Azure: cfg.Azure, AllowInsecure: cfg.AllowInsecure, Headers: cfg.Headers, HTTPClient: opts.HTTPClient,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("embedding endpoint: %w", err)
 	}
 	e := newEmbedder(&cfg, opts)
-	e.keyHint, e.pathHint = endpoint.KeyHint(key, keyName), base.Hint()
-	e.identity = identity(base.URL, e)
-	e.conn = newConn(&cfg, base, key, opts.HTTPClient)
+	e.conn, e.identity = c, identity(c.Address.URL, e)
 	return e, nil
 }
 
@@ -187,12 +187,7 @@ func (e *Embedder) request(ctx context.Context, inputs []string) ([]embed.Vector
 	}
 	rctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	ans, err := e.conn.post(rctx, api.EmbeddingRequest{
-		Input:          inputs,
-		Model:          api.EmbeddingModel(e.model),
-		EncodingFormat: e.encoding,
-		Dimensions:     e.dimensions,
-	}, maxBody(len(inputs)))
+	ans, err := e.post(rctx, inputs)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -210,6 +205,20 @@ func (e *Embedder) request(ctx context.Context, inputs []string) ([]embed.Vector
 		return nil, e.answerError(err)
 	}
 	return e.check(vs)
+}
+
+// post sends one batch and reads the answer, whatever its status.
+func (e *Embedder) post(ctx context.Context, inputs []string) (endpoint.Answer, error) {
+	resp, err := e.conn.Send(func(client *api.Client) error {
+		_, err := client.CreateEmbeddings(ctx, api.EmbeddingRequest{
+			Input: inputs, Model: api.EmbeddingModel(e.model), EncodingFormat: e.encoding, Dimensions: e.dimensions,
+		})
+		return err
+	})
+	if err != nil {
+		return endpoint.Answer{}, err
+	}
+	return endpoint.Read(resp, maxBody(len(inputs)))
 }
 
 // maxBody returns how many bytes to read of an answer with n vectors. A float takes up to

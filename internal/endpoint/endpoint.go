@@ -109,13 +109,24 @@ type Answer struct {
 // Send sends req and reads up to limit bytes of the answer. Its errors do not repeat the
 // URL, which the caller knows.
 func Send(client *http.Client, req *http.Request, limit int) (Answer, error) {
+	resp, err := Do(client, req)
+	if err != nil {
+		return Answer{}, err
+	}
+	return Read(resp, limit)
+}
+
+// Do sends req, as Send does, and leaves the response to the caller.
+func Do(client *http.Client, req *http.Request) (*http.Response, error) {
 	resp, err := client.Do(req)
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err
 	}
-	if err != nil {
-		return Answer{}, err
-	}
+	return resp, err
+}
+
+// Read reads up to limit bytes of a response, and closes it.
+func Read(resp *http.Response, limit int) (Answer, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	if err != nil {
