@@ -10,14 +10,18 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/testsize"
+	"github.com/repertoire-skills/repertoire/internal/trial"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain lets the test binary be the command, for scripts and for tests that
-// kill it.
+// TestMain lets the test binary be the command, for scripts, for tests that kill it, and for
+// the hook that a test of "skills try" runs.
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	if os.Getenv(trial.Var) != "" {
+		os.Exit(Main(ownName))
+	}
 	testsize.LetGarbageGather() // also of the command: it ends before the collector is of use
 	testscript.Main(testsize.Hermetic(m), map[string]func(){
 		ownName:      func() { os.Exit(Main(ownName)) },
