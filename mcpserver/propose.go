@@ -59,7 +59,7 @@ func (s *Server) proposeUpdate(ctx context.Context, req *mcp.CallToolRequest, p 
 	}
 	kept, err := s.opts.Proposals.ProposeUpdate(ctx, s.who(req), proposal.Change{Skill: id, Diff: p.Diff, Justification: p.Justification, Evidence: p.Evidence})
 	if err != nil {
-		return nil, proposedResult{}, proposal.ForAsker(named(err, id))
+		return nil, proposedResult{}, named(err, id)
 	}
 	return proposed(ctx, kept)
 }
@@ -77,7 +77,7 @@ func (s *Server) proposeNew(ctx context.Context, req *mcp.CallToolRequest, p pro
 	}
 	kept, err := s.opts.Proposals.ProposeNew(ctx, s.who(req), proposal.Addition{Name: p.Name, Files: files, Justification: p.Justification})
 	if err != nil {
-		return nil, proposedResult{}, proposal.ForAsker(err)
+		return nil, proposedResult{}, err
 	}
 	return proposed(ctx, kept)
 }

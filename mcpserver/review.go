@@ -83,7 +83,7 @@ func (s *Server) listProposals(ctx context.Context, _ *mcp.CallToolRequest, _ li
 func (s *Server) showProposal(ctx context.Context, _ *mcp.CallToolRequest, p proposalParams) (*mcp.CallToolResult, showProposalResult, error) {
 	shown, err := s.opts.Proposals.Show(ctx, s.opts.Agent, p.Proposal)
 	if err != nil {
-		return nil, showProposalResult{}, proposal.ForAsker(err)
+		return nil, showProposalResult{}, err
 	}
 	noteProposal(ctx, shown.Proposal)
 	r := showProposalResult{Proposal: shown.Proposal, Conflict: shown.Conflict, Findings: []skill.Problem{}}
@@ -140,7 +140,7 @@ func (s *Server) approveProposal(ctx context.Context, req *mcp.CallToolRequest, 
 		err = access.Mistake("this tool did not show all of the change: a person must decide")
 	}
 	if err != nil {
-		return nil, decidedResult{}, proposal.ForAsker(err)
+		return nil, decidedResult{}, err
 	}
 	noteProposal(ctx, shown.Proposal)
 	return text(fmt.Sprintf("The skill %s is changed.", line(shown.Skill, maxName))), decidedResult{shown.Proposal, shown.Notes}, nil
@@ -155,7 +155,7 @@ func isShown(p proposal.Shown) bool {
 func (s *Server) rejectProposal(ctx context.Context, req *mcp.CallToolRequest, p decideParams) (*mcp.CallToolResult, decidedResult, error) {
 	rejected, err := s.opts.Proposals.Reject(ctx, s.who(req), p.Proposal, p.Reason)
 	if err != nil {
-		return nil, decidedResult{}, proposal.ForAsker(err)
+		return nil, decidedResult{}, err
 	}
 	noteProposal(ctx, rejected)
 	return text(fmt.Sprintf("Proposal %s is rejected.", rejected.ID)), decidedResult{Proposal: rejected}, nil

@@ -138,10 +138,10 @@ func (b *Box) folder(id string) (string, error) {
 		case 1:
 			return filepath.Join(b.dir, state, ids[0]), nil
 		default:
-			return "", fmt.Errorf("%w: %q is the start of %d proposals", ErrNotFound, id, len(ids))
+			return "", refuse("%w: %q is the start of %d proposals", ErrNotFound, id, len(ids))
 		}
 	}
-	return "", fmt.Errorf("%w: %q", ErrNotFound, id)
+	return "", refuse("%w: %q", ErrNotFound, id)
 }
 
 // read reads what is known of the proposal in a folder.
@@ -221,7 +221,7 @@ func (b *Box) sees(ctx context.Context, a *search.Agent, p *Proposal) bool {
 // agent needs the whole ID: how many begin alike tells of proposals that it may not see.
 func (b *Box) find(ctx context.Context, a *search.Agent, id string) (string, Proposal, error) {
 	if a != nil && !isID(id) {
-		return "", Proposal{}, fmt.Errorf("%w: %q", ErrNotFound, id)
+		return "", Proposal{}, refuse("%w: %q", ErrNotFound, id)
 	}
 	folder, err := b.folder(id)
 	if err != nil {
@@ -229,7 +229,7 @@ func (b *Box) find(ctx context.Context, a *search.Agent, id string) (string, Pro
 	}
 	p, err := read(folder)
 	if err == nil && !b.sees(ctx, a, &p) {
-		err = fmt.Errorf("%w: %q", ErrNotFound, id)
+		err = refuse("%w: %q", ErrNotFound, id)
 	}
 	return folder, p, err
 }

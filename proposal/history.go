@@ -57,7 +57,7 @@ type past struct {
 // folderOf returns the folder of a skill on disk with links resolved.
 func folderOf(e *search.Entry) (string, error) {
 	if !filepath.IsAbs(e.Location) {
-		return "", fmt.Errorf("%w: %s is not in a folder on disk", ErrLocked, e.ID)
+		return "", refuse("%w: %s is not in a folder on disk", ErrLocked, e.ID)
 	}
 	return filepath.EvalSymlinks(filepath.Dir(e.Location))
 }
@@ -191,7 +191,7 @@ func (p *past) find(version string) (Version, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	return Version{}, fmt.Errorf("no version %q of %s; \"skills history %s\" lists them", version, p.log.Skill, p.log.Skill)
+	return Version{}, refuse("no version %q of %s; \"skills history %s\" lists them", version, p.log.Skill, p.log.Skill)
 }
 
 // History returns the versions of a skill that are kept.
@@ -330,7 +330,7 @@ func (b *Box) Revert(ctx context.Context, who Who, id, version string) (log Log,
 			after[name] = f
 		}
 		if len(changed(before, after)) == 0 {
-			return fmt.Errorf("%s is already as it was in version %d", e.ID, v.Number)
+			return refuse("%s is already as it was in version %d", e.ID, v.Number)
 		}
 		act := action{Skill: e.Name, Who: who.Name, Why: fmt.Sprintf("reverted to version %d", v.Number)}
 		act.Folder, act.Was = p.log.Folder, m.Digest

@@ -137,6 +137,6 @@ var (
 	ErrNotFound = errors.New("no such proposal")
 	ErrTooMany  = errors.New("too many proposals")
 	ErrLocked   = errors.New("the skill must not be changed where it is")
-	ErrDeclined = errors.New("the change was not confirmed, so nothing was done")
+	ErrDeclined = refuse("the change was not confirmed, so nothing was done")
 	ErrFails    = errors.New("the check fails")
 )

@@ -43,7 +43,7 @@ func (b *Box) ProposeUpdate(ctx context.Context, who Who, c Change) (Proposal, e
 		return Proposal{}, err
 	}
 	if len(c.Diff) > maxDiff {
-		return Proposal{}, fmt.Errorf("the diff has more than %d bytes; propose a smaller change", maxDiff)
+		return Proposal{}, refuse("the diff has more than %d bytes; propose a smaller change", maxDiff)
 	}
 	before, digest, err := b.current(ctx, &e)
 	if err != nil {
@@ -85,10 +85,10 @@ func (b *Box) ProposeNew(ctx context.Context, who Who, n Addition) (Proposal, er
 		return Proposal{}, err
 	}
 	if !skill.IsPortableName(n.Name) {
-		return Proposal{}, fmt.Errorf("%q is no name for a skill; take lower-case letters, digits and single hyphens, %d at most", words.Shorten(n.Name, 80), skill.MaxName)
+		return Proposal{}, refuse("%q is no name for a skill; take lower-case letters, digits and single hyphens, %d at most", words.Shorten(n.Name, 80), skill.MaxName)
 	}
 	if _, err := b.catalog.Lookup(ctx, n.Name, who.Agent); err == nil {
-		return Proposal{}, fmt.Errorf("there is a skill %s; propose a change of it, or take another name", n.Name)
+		return Proposal{}, refuse("there is a skill %s; propose a change of it, or take another name", n.Name)
 	} else if !errors.Is(err, skill.ErrNotFound) {
 		return Proposal{}, err
 	}
@@ -107,11 +107,11 @@ func (b *Box) ProposeNew(ctx context.Context, who Who, n Addition) (Proposal, er
 func checkTexts(justification, evidence string) error {
 	switch {
 	case strings.TrimSpace(justification) == "":
-		return errors.New("the justification is missing; say why the change helps, and what happened without it")
+		return refuse("the justification is missing; say why the change helps, and what happened without it")
 	case len(justification) > maxJustification:
-		return fmt.Errorf("the justification has more than %d bytes; put details into the evidence", maxJustification)
+		return refuse("the justification has more than %d bytes; put details into the evidence", maxJustification)
 	case len(evidence) > maxEvidence:
-		return fmt.Errorf("the evidence has more than %d bytes; keep what matters", maxEvidence)
+		return refuse("the evidence has more than %d bytes; keep what matters", maxEvidence)
 	}
 	return nil
 }
@@ -119,19 +119,19 @@ func checkTexts(justification, evidence string) error {
 // cleanFiles checks how many files a new skill has, and brings their names into one form.
 func cleanFiles(files Files) (Files, error) {
 	if len(files) > maxNewFiles {
-		return nil, fmt.Errorf("%d files; a new skill may have %d", len(files), maxNewFiles)
+		return nil, refuse("%d files; a new skill may have %d", len(files), maxNewFiles)
 	}
 	out, size := make(Files), 0
 	for name, f := range files {
 		clean, err := skill.CleanPath(name)
 		if err != nil {
-			return nil, fmt.Errorf("file %q: %w", words.Shorten(name, 80), err)
+			return nil, refuse("file %q: %w", words.Shorten(name, 80), err)
 		}
 		if _, ok := out[clean]; ok {
-			return nil, fmt.Errorf("file %q is there twice", clean)
+			return nil, refuse("file %q is there twice", clean)
 		}
 		if size += len(f.Data); size > maxNewBytes {
-			return nil, fmt.Errorf("the files have more than %d bytes", maxNewBytes)
+			return nil, refuse("the files have more than %d bytes", maxNewBytes)
 		}
 		out[clean] = f
 	}
@@ -144,23 +144,23 @@ func cleanFiles(files Files) (Files, error) {
 func valid(before, after Files, folder string) error {
 	is, err := parse(after, folder)
 	if err != nil {
-		return fmt.Errorf("the result is no skill: %w", err)
+		return refuse("the result is no skill: %w", err)
 	}
 	// A skill that cannot be read has no name to keep. Scopes, pins and rules go by names, so a
 	// skill with another name would leave the scope of whoever proposes it, and might take
 	// the place of another.
 	switch was, err := parse(before, folder); {
 	case before == nil && is.Name != folder:
-		return fmt.Errorf("the name in SKILL.md is %q, and the proposed one is %q", is.Name, folder)
+		return refuse("the name in SKILL.md is %q, and the proposed one is %q", is.Name, folder)
 	case err == nil && is.Name != was.Name:
-		return fmt.Errorf("the name changes from %q to %q; propose a new skill instead", was.Name, is.Name)
+		return refuse("the name changes from %q to %q; propose a new skill instead", was.Name, is.Name)
 	}
 	size := 0
 	for _, f := range after {
 		size += len(f.Data)
 	}
 	if size > skill.MaxPublishedBytes || len(after) > skill.MaxPublishedFiles {
-		return fmt.Errorf("the result has more than %d files or %d bytes", skill.MaxPublishedFiles, skill.MaxPublishedBytes)
+		return refuse("the result has more than %d files or %d bytes", skill.MaxPublishedFiles, skill.MaxPublishedBytes)
 	}
 	return validNames(before, after)
 }
@@ -172,13 +172,13 @@ func validNames(before, after Files) error {
 	written := changed(before, after)
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if _, err := skill.CleanPath(name); err != nil {
-			return fmt.Errorf("file %q: %w", words.Shorten(name, 80), err)
+			return refuse("file %q: %w", words.Shorten(name, 80), err)
 		}
 		switch _, ok := slices.BinarySearch(written, name); {
 		case ok && skill.IsSecret(name):
-			return fmt.Errorf("file %q: only passwords and keys have this name, and they do not belong in a skill; take another name", name)
+			return refuse("file %q: only passwords and keys have this name, and they do not belong in a skill; take another name", name)
 		case ok && words.Clean(name) != name:
-			return fmt.Errorf("file %q: the name has hidden characters; take another name", name)
+			return refuse("file %q: the name has hidden characters; take another name", name)
 		}
 	}
 	taken := make(spellings)
@@ -192,7 +192,7 @@ func validNames(before, after Files) error {
 			continue
 		}
 		if other := taken.add(name); other != "" {
-			return fmt.Errorf("files %q and %q are one file on some systems, or one is the folder of the other; take another name", other, name)
+			return refuse("files %q and %q are one file on some systems, or one is the folder of the other; take another name", other, name)
 		}
 	}
 	return nil
@@ -246,7 +246,7 @@ func (b *Box) checkAlone(ctx context.Context, e *search.Entry) error {
 		return nil // what else is wrong shows when its files are read
 	}
 	if l, err := src.List(ctx, "."); err == nil && len(l.Skills) > 0 {
-		return fmt.Errorf("%w: other skills lie in the folder of %s; move it into a folder of its own", ErrLocked, e.ID)
+		return refuse("%w: other skills lie in the folder of %s; move it into a folder of its own", ErrLocked, e.ID)
 	}
 	return nil
 }
@@ -322,9 +322,9 @@ func (b *Box) admit(p *Proposal, sum string) (old Proposal, ok bool, err error) 
 	}
 	switch {
 	case open >= maxWaiting:
-		err = fmt.Errorf("%w: %d wait for a decision, so that none is taken; \"skills proposals\" lists them", ErrTooMany, open)
+		err = refuse("%w: %d wait for a decision, so that none is taken; \"skills proposals\" lists them", ErrTooMany, open)
 	case mine >= maxHourly:
-		err = fmt.Errorf("%w: %d in an hour by %q; propose more later", ErrTooMany, mine, p.Agent)
+		err = refuse("%w: %d in an hour by %q; propose more later", ErrTooMany, mine, p.Agent)
 	}
 	return old, false, err
 }

@@ -176,7 +176,7 @@ func (b *Box) planNew(ctx context.Context, a *search.Agent, folder string, p *Pr
 		plan.notes = append(plan.notes, fmt.Sprintf("there is a skill %s by now: only one of the two is offered", p.Skill))
 	}
 	if to = cmp.Or(to, b.opts.UserDir); to == "" {
-		plan.locked = fmt.Errorf("%w: no folder for new skills is known; name one with --to", ErrLocked)
+		plan.locked = refuse("%w: no folder for new skills is known; name one with --to", ErrLocked)
 		return plan, nil
 	}
 	plan.Folder, err = newFolder(to, p.Skill)
@@ -207,11 +207,11 @@ func (b *Box) mayChange(e *search.Entry, folder string) error {
 	}
 	switch {
 	case kind == source.KindBundled:
-		return fmt.Errorf("%w: %s is compiled in; --to makes a changed copy in a folder of yours", ErrLocked, e.ID)
+		return refuse("%w: %s is compiled in; --to makes a changed copy in a folder of yours", ErrLocked, e.ID)
 	case folder == "":
 		return nil
 	case isBelow(folder, b.opts.Fetched...):
-		return fmt.Errorf("%w: %s is fetched from elsewhere, and the next fetch would undo the change; --to makes a changed copy in a folder of yours", ErrLocked, e.ID)
+		return refuse("%w: %s is fetched from elsewhere, and the next fetch would undo the change; --to makes a changed copy in a folder of yours", ErrLocked, e.ID)
 	}
 	return nil
 }
@@ -254,7 +254,7 @@ func (b *Box) Approve(ctx context.Context, who Who, id string, o Approval) (s Sh
 		return s, err
 	}
 	if !s.Check.OK && !o.Force {
-		return s, fmt.Errorf("%w: \"skills proposals show %s\" says why", ErrFails, p.ID)
+		return s, refuse("%w: \"skills proposals show %s\" says why", ErrFails, p.ID)
 	}
 	if o.Confirm != nil && !o.Confirm(s) {
 		return s, ErrDeclined
@@ -312,9 +312,9 @@ func (b *Box) toDecide(ctx context.Context, who Who, id string) (string, Proposa
 	switch {
 	case err != nil:
 	case p.State != StateOpen:
-		err = fmt.Errorf("the proposal %s is %s already", p.ID, p.State)
+		err = refuse("the proposal %s is %s already", p.ID, p.State)
 	case who.Agent != nil && p.Agent == who.Name:
-		err = fmt.Errorf("%s made the proposal %s itself; somebody else must decide on it", who.Name, p.ID)
+		err = refuse("%s made the proposal %s itself; somebody else must decide on it", who.Name, p.ID)
 	}
 	return folder, p, err
 }
@@ -327,7 +327,7 @@ func (b *Box) Reject(ctx context.Context, who Who, id, reason string) (p Proposa
 			return err
 		}
 		if strings.TrimSpace(reason) == "" || len(reason) > maxJustification {
-			return fmt.Errorf("a reason is needed, of at most %d bytes: whoever proposed it learns from it", maxJustification)
+			return refuse("a reason is needed, of at most %d bytes: whoever proposed it learns from it", maxJustification)
 		}
 		p = found
 		return b.close(&p, StateRejected, who.Name, reason)

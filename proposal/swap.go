@@ -69,7 +69,7 @@ func (s *swap) edit(before, after Files, mode fs.FileMode) error {
 	path := func(name string) string { return filepath.Join(s.copied(), filepath.FromSlash(name)) }
 	for _, name := range list {
 		if clean, err := skill.CleanPath(name); err != nil || clean != name {
-			return fmt.Errorf("%w: %q cannot be one of its files", ErrLocked, name)
+			return refuse("%w: %q cannot be one of its files", ErrLocked, name)
 		}
 		if _, ok := before[name]; ok {
 			if err := os.Remove(path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -83,7 +83,7 @@ func (s *swap) edit(before, after Files, mode fs.FileMode) error {
 			continue
 		}
 		if _, err := os.Lstat(path(name)); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w: something is at %s that is no file of the skill; move it away, or propose another name", ErrLocked, name)
+			return refuse("%w: something is at %s that is no file of the skill; move it away, or propose another name", ErrLocked, name)
 		}
 		if err := writeFile(path(name), f, mode); err != nil {
 			return err

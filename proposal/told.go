@@ -1,46 +1,21 @@
 package proposal
 
-import (
-	"reflect"
-	"strings"
-)
+import "fmt"
 
-// ForAsker marks an error of a Box as one whose text is for whoever proposes or decides from
-// elsewhere: it is about the proposal. Errors of the system and of a database are not: their texts
-// name folders of this machine.
-func ForAsker(err error) error {
-	if err == nil || failed(err) {
-		return err
-	}
-	return told{err}
-}
+// A refusal is an error about what was asked of a Box. Its text is for whoever asked, also from
+// elsewhere; that of other errors is not, because it may name folders of this machine.
+type refusal struct{ error }
 
-// told is an error with a text for whoever asked.
-type told struct{ error }
+// refuse returns a refusal with a text as fmt.Errorf makes it.
+func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
 
 // ForAsker returns the text.
-func (t told) ForAsker() string { return t.Error() }
+func (r refusal) ForAsker() string { return r.Error() }
 
-func (t told) Unwrap() error { return t.error }
+func (r refusal) Unwrap() error { return r.error }
 
-// failed reports whether an error holds one that neither this module nor a plain text has made.
-func failed(err error) bool {
-	t := reflect.TypeOf(err)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if from := t.PkgPath(); from != "errors" && from != "fmt" && !strings.HasPrefix(from, "github.com/repertoire-skills/repertoire/") {
-		return true
-	}
-	switch x := err.(type) {
-	case interface{ Unwrap() error }:
-		return x.Unwrap() != nil && failed(x.Unwrap())
-	case interface{ Unwrap() []error }:
-		for _, e := range x.Unwrap() {
-			if failed(e) {
-				return true
-			}
-		}
-	}
-	return false
-}
+// ForAsker returns the text.
+func (e *DiffError) ForAsker() string { return e.Error() }
+
+// ForAsker returns the text.
+func (e *ConflictError) ForAsker() string { return e.Error() }

@@ -19,7 +19,7 @@ import (
 )
 
 // errMoving means that a skill was changed while it was read.
-var errMoving = errors.New("its files changed while they were read; try again")
+var errMoving = refuse("its files changed while they were read; try again")
 
 // readSkill reads all files of the skill in a folder of a source. Links are refused: what
 // they lead to is not the skill's.
@@ -30,19 +30,19 @@ func readSkill(ctx context.Context, src source.Source, dir string) (Files, *sour
 	}
 	switch {
 	case len(m.Links) > 0:
-		return nil, nil, fmt.Errorf("%w: %s is a link", ErrLocked, m.Links[0])
+		return nil, nil, refuse("%w: %s is a link", ErrLocked, m.Links[0])
 	case m.Unserved != "":
-		return nil, nil, fmt.Errorf("%w: %s", ErrLocked, m.Unserved)
+		return nil, nil, refuse("%w: %s", ErrLocked, m.Unserved)
 	}
 	for _, p := range m.Problems {
 		if strings.Contains(p.Rule, "link") || p.Rule == "not-a-regular-file" {
-			return nil, nil, fmt.Errorf("%w: %s: %s", ErrLocked, p.Path, p.Message)
+			return nil, nil, refuse("%w: %s: %s", ErrLocked, p.Path, p.Message)
 		}
 	}
 	files, size := make(Files), int64(0)
 	for _, f := range m.Files {
 		if size += f.Size; size > skill.MaxPublishedBytes || len(files) == skill.MaxPublishedFiles {
-			return nil, nil, fmt.Errorf("%w: it has more than %d files or %d bytes", ErrLocked, skill.MaxPublishedFiles, skill.MaxPublishedBytes)
+			return nil, nil, refuse("%w: it has more than %d files or %d bytes", ErrLocked, skill.MaxPublishedFiles, skill.MaxPublishedBytes)
 		}
 		if files[f.Path], err = readFile(ctx, src, dir, f); err != nil {
 			return nil, nil, fmt.Errorf("reading %s: %w", f.Path, err)

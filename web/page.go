@@ -197,9 +197,7 @@ func (s *Site) fail(w http.ResponseWriter, v *visit, err error) {
 		err = &statusError{status, fmt.Errorf("this is more than %d bytes; shorten it", large.Limit)}
 	case errors.As(err, &known):
 		status = known.status
-	case errors.Is(err, proposal.ErrNotFound):
-		status, err = http.StatusNotFound, proposal.ForAsker(err)
-	case errors.Is(err, skill.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, proposal.ErrNotFound), errors.Is(err, skill.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		status = http.StatusNotFound
 	case errors.Is(err, source.ErrRefused):
 		status = http.StatusBadRequest

@@ -23,7 +23,7 @@ func (s *Site) getProposals(v *visit) (answer, error) {
 	list, err := s.opts.Proposals.List(v.Context(), v.scope, true)
 	d := proposalList{}
 	if err != nil { // of single proposals: the others are listed
-		d.Problem = v.told(proposal.ForAsker(err))
+		d.Problem = v.told(err)
 	}
 	slices.Reverse(list)
 	for _, p := range list {
@@ -87,7 +87,7 @@ func (s *Site) postProposal(v *visit) (answer, error) {
 	case errors.Is(err, proposal.ErrNotFound), v.Context().Err() != nil:
 		return answer{}, err
 	case err != nil:
-		return s.proposal(v, v.told(proposal.ForAsker(err)))
+		return s.proposal(v, v.told(err))
 	}
 	return answer{goTo: s.link("proposal", "id", id)}, nil
 }

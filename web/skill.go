@@ -210,7 +210,7 @@ func (s *Site) getChange(v *visit) (answer, error) {
 	id := v.FormValue("id")
 	version, diff, err := s.opts.Proposals.Change(v.Context(), v.seeing(), id, v.FormValue("version"))
 	if err != nil {
-		return answer{}, &statusError{http.StatusNotFound, errors.New(v.told(proposal.ForAsker(err)))}
+		return answer{}, &statusError{http.StatusNotFound, errors.New(v.told(err))}
 	}
 	p := &changePage{ID: id, Version: version}
 	diff, p.Cut = shorten(diff)
