@@ -84,7 +84,7 @@ var layers = map[string][]string{
 	"index":               {"skill", "embed", "source", "snapshot", "store", "internal/atomicfile", "internal/regular", "internal/words"},
 	"search":              {"skill", "embed", "rank", "rerank", "snapshot", "store", "internal/intent", "internal/words"},
 	"contextprovider":     {"skill", "search", "internal/words", "internal/lazyregexp"},
-	"install":             {"skill", "source", "install/git", "install/unpack", "install/remote", "internal/atomicfile", "internal/words"},
+	"install":             {"skill", "source", "install/git", "install/unpack", "install/remote", "internal/atomicfile", "internal/regular", "internal/words"},
 	"mcpserver":           {"skill", "search", "contextprovider", "proposal", "internal/access", "internal/api", "internal/intent", "internal/session", "internal/words"},
 	".":                   {"skill", "embed", "rerank", "source", "source/shared", "install", "store", "store/sqlite", "snapshot", "index", "search", "contextprovider", "internal/atomicfile", "internal/client", "internal/commands", "internal/config", "internal/regular", "internal/trust", "internal/words"},
 	"internal/cli":        {"*"},

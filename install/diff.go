@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // maxDiff bounds the size of files that are compared line by line.
@@ -55,7 +57,7 @@ func textOf(folder, name string, files map[string]File) (string, error) {
 	if f.SHA256 == "" {
 		return "", errBinary // a link, a pipe …
 	}
-	data, err := readFile(filepath.Join(folder, filepath.FromSlash(name)), maxDiff)
+	data, err := regular.ReadShort(filepath.Join(folder, filepath.FromSlash(name)), maxDiff)
 	if err == nil && (!utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0) {
 		err = errBinary
 	}

@@ -7,16 +7,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -85,35 +84,18 @@ func (f *File) UnmarshalText(text []byte) error {
 // empty.
 func ReadLock(dir string) (*Lock, error) {
 	name := filepath.Join(dir, LockFile)
-	data, err := readFile(name, maxLock)
+	data, err := regular.ReadShort(name, maxLock)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Lock{Version: lockVersion, Skills: make(map[string]*Entry)}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the lock: %w", err)
+		return nil, fmt.Errorf("reading the lock of %s: %w", dir, err)
 	}
 	l, err := parseLock(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return l, nil
-}
-
-// readFile reads a regular file of at most limit bytes.
-func readFile(name string, limit int64) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > limit {
-		return nil, fmt.Errorf("%s is no file of at most %d bytes", name, limit)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit))
 }
 
 func parseLock(data []byte) (*Lock, error) {
@@ -206,7 +188,7 @@ func (l *Lock) encode() ([]byte, error) {
 // of the lock, because hooks call it.
 func Locked(dir string) (func(folder string) string, error) {
 	name := filepath.Join(dir, LockFile)
-	data, err := readFile(name, maxLock)
+	data, err := regular.ReadShort(name, maxLock)
 	if errors.Is(err, fs.ErrNotExist) {
 		return func(string) string { return "" }, nil
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/crypto/blake2b"
 
 	"github.com/repertoire-skills/repertoire/install/git"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // The kinds of keys and signatures.
@@ -87,16 +88,16 @@ func (in *Installer) verifyFile(file, sig string) (*Signature, error) {
 	if len(in.keys) == 0 {
 		return nil, nil
 	}
-	text, err := readFile(sig, 64<<10)
+	text, err := regular.ReadShort(sig, 64<<10)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, in.unsigned("this archive")
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading %s: %w", filepath.Base(sig), err)
 	}
-	data, err := readFile(file, 1<<30)
+	data, err := regular.ReadShort(file, 1<<30)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reading %s: %w", filepath.Base(file), err)
 	}
 	s, err := parseMinisig(string(text))
 	if err != nil {

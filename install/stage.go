@@ -13,6 +13,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -222,7 +223,7 @@ func (in *Installer) recover(l *Lock) error {
 }
 
 func (in *Installer) finish(l *Lock, s *stage) error {
-	data, err := readFile(s.journal(), maxJournal)
+	data, err := regular.ReadShort(s.journal(), maxJournal)
 	var ops []op
 	if err == nil {
 		err = json.Unmarshal(data, &ops)

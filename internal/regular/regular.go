@@ -45,10 +45,10 @@ func ReadFile(name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// ReadShort returns the content of a file of settings, which is an error if it is longer than
-// most bytes. The errors do not name the file.
+// ReadShort returns the content of a file, which is an error if it is longer than most bytes. It
+// says so without the name of the file.
 func ReadShort(name string, most int64) ([]byte, error) {
-	// Look before opening, which can have effects on a device, and again afterwards.
+	// Look before opening, which can have effects on a device.
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
@@ -56,17 +56,11 @@ func ReadShort(name string, most int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, errNoFile
 	}
-	f, err := os.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	f, err := Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = errNoFile
-	}
-	if err != nil {
-		return nil, err
-	}
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(data)) > most {
 		err = fmt.Errorf("it is longer than %d bytes", most)

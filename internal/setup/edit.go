@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
+	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/edit"
@@ -261,10 +261,7 @@ func (ed *Edit) Diff() string {
 	if ed.Delete {
 		next = "/dev/null"
 	}
-	text := string(diff.Diff(old, ed.Before, next, ed.After))
-	if _, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(text, "diff ") {
-		text = rest
-	}
+	text := udiff.Unified(old, next, string(ed.Before), string(ed.After))
 	if text == "" && (ed.Delete || !ed.Existed) {
 		text = fmt.Sprintf("--- %s\n+++ %s\n", old, next)
 	}
