@@ -147,7 +147,7 @@ func (b *backgroundRun) demands(ctx context.Context) (snapshot.Demands, error) {
 			errs[n] = b.set.Read(func(v *snapshot.View) error {
 				sc, err := scopeOf(v, b.agent, b.held)
 				for i := next.Add(1) - 1; err == nil && int(i) < len(list); i = next.Add(1) - 1 {
-					list[i], err = b.demand(ctx, v.In(sc), sc, int(i))
+					list[i], err = b.demand(ctx, v.In(sc), int(i))
 				}
 				return err
 			})
@@ -160,8 +160,8 @@ func (b *backgroundRun) demands(ctx context.Context) (snapshot.Demands, error) {
 
 // demand returns the demand of a prompt. A prompt that names a skill for certain gets an
 // offer at any threshold, so its demand counts as 1.
-func (b *backgroundRun) demand(ctx context.Context, v *snapshot.View, sc *snapshot.Scope, i int) (float32, error) {
-	r := &retrieval{view: v, scope: sc, analyzer: b.analyzers.Get().(*words.Analyzer), embedder: b.embedder, scale: b.scale}
+func (b *backgroundRun) demand(ctx context.Context, v *snapshot.View, i int) (float32, error) {
+	r := &retrieval{view: v, analyzer: b.analyzers.Get().(*words.Analyzer), embedder: b.embedder, scale: b.scale}
 	defer b.analyzers.Put(r.analyzer)
 	r.Kind = string(intent.Of(b.prompts[i]))
 	var vector embed.Vector
@@ -187,17 +187,12 @@ func spreads(s *snapshot.Set, prompts []embed.Vector) (mean, deviation [2]float6
 	var sums, squares [2]float64
 	n := 0.0
 	err = s.Read(func(v *snapshot.View) error {
-		var skills []int
-		v.Each(func(i int) {
-			if v.IsOffered(i) {
-				skills = append(skills, i)
-			}
-		})
+		skills := slices.Collect(v.Scope.Offered.All())
 		step := max(1, len(skills)/sample)
 		for _, p := range prompts {
-			vector := v.Prepare(p)
+			vector := v.Retriever().Prepare(p)
 			for at := 0; at < len(skills); at += step {
-				description, full, ok := v.Cosines(vector, skills[at])
+				description, full, ok := v.Retriever().Cosines(vector, skills[at])
 				if !ok {
 					continue
 				}

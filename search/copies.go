@@ -120,14 +120,8 @@ func (r *retrieval) isCopy(i, j int, a, b *snapshot.Facts) bool {
 // maybeSameName is a fast first check: it returns false only if neither name has all
 // words of the other.
 func maybeSameName(v *snapshot.View, i, j int) bool {
-	m, _ := v.At(i)
-	if n, _ := v.At(j); m != n {
-		return true // the IDs of words differ between segments
-	}
-	one, _ := v.HeadTerms(i, 1)
-	one = slices.Clone(one)
-	other, _ := v.HeadTerms(j, 1)
-	return overlap(one, other) > 0
+	one, other, ok := v.Retriever().NameTerms(i, j)
+	return !ok || overlap(one, other) > 0
 }
 
 // compare compares two skills word by word.

@@ -81,7 +81,7 @@ func (h *held) lookup(v *snapshot.View, id string, a *Agent, missing *NotFoundEr
 	}
 	w := v.In(all)
 	i, err := lookup(w, id)
-	if err != nil || !h.has(v, i) {
+	if err != nil || !h.has(i) {
 		return Entry{}, missing
 	}
 	e := h.entry(v, i, w.Doc(i))
@@ -99,8 +99,8 @@ func (h *held) lookup(v *snapshot.View, id string, a *Agent, missing *NotFoundEr
 // skill of the view has that.
 func (h *held) entry(v *snapshot.View, i int, d snapshot.Document) Entry {
 	e := Entry{Meta: d.Meta}
-	e.State, e.Reason = h.why(v, i, &d)
-	if _, taken := v.First(d.Key); taken && e.ID == e.Name {
+	e.State, e.Reason = h.why(i, &d)
+	if _, taken := v.Names().First(d.Key); taken && e.ID == e.Name {
 		e.ID = e.Source + "/" + e.Dir()
 	}
 	return e
@@ -128,9 +128,16 @@ func (x *Searcher) List(ctx context.Context, a *Agent, o *ListOptions) (list []E
 			}
 			all = v.In(sc)
 		}
+		show := v.Scope.Offered.Or(v.Scope.Away)
+		switch {
+		case o.Shadowed:
+			show = all.Scope.In
+		case o.Held && h != nil:
+			show = show.Or(all.Scope.In.And(h.all))
+		}
 		list = nil // readHeld may call this function again
-		for _, s := range all.Sorted(func(i int) bool { return h.has(v, i) || o.Shadowed || v.IsOffered(i) || v.IsAway(i) }) {
-			if h.has(v, s.I) {
+		for _, s := range all.Names().Sorted(show) {
+			if h.has(s.I) {
 				list = append(list, h.entry(v, s.I, s.Document))
 				continue
 			}
@@ -146,9 +153,9 @@ func (x *Searcher) List(ctx context.Context, a *Agent, o *ListOptions) (list []E
 
 // Pinned returns the pinned skills that the agent sees, in its order.
 func (x *Searcher) Pinned(ctx context.Context, a *Agent) (list []Entry, err error) {
-	err = x.read(ctx, a, func(v *snapshot.View, sc *snapshot.Scope) error {
-		list = make([]Entry, len(sc.Pinned))
-		for n, i := range sc.Pinned {
+	err = x.read(ctx, a, func(v *snapshot.View) error {
+		list = make([]Entry, len(v.Scope.Pinned))
+		for n, i := range v.Scope.Pinned {
 			list[n] = entryOf(v, i)
 			x.setAvailable(ctx, v, &list[n])
 			list[n].Sealed = x.policy.Load().sealed(list[n].Source, list[n].Dir())
@@ -161,8 +168,8 @@ func (x *Searcher) Pinned(ctx context.Context, a *Agent) (list []Entry, err erro
 // Count returns how many skills the agent is offered under their names, also those that are
 // unavailable. It reads no skill.
 func (x *Searcher) Count(ctx context.Context, a *Agent) (n int, err error) {
-	err = x.read(ctx, a, func(_ *snapshot.View, sc *snapshot.Scope) error {
-		n = sc.Visible
+	err = x.read(ctx, a, func(v *snapshot.View) error {
+		n = v.Scope.Visible
 		return nil
 	})
 	return n, err
@@ -181,8 +188,8 @@ func (x *Searcher) Mode(ctx context.Context) (string, error) {
 // Size returns how many skills are offered and how many SKILL.md files were found
 // in all.
 func (x *Searcher) Size(ctx context.Context) (offered, found int, err error) {
-	err = x.read(ctx, nil, func(v *snapshot.View, sc *snapshot.Scope) error {
-		offered, found = sc.Visible, v.Found
+	err = x.read(ctx, nil, func(v *snapshot.View) error {
+		offered, found = v.Scope.Visible, v.Set.Found
 		return nil
 	})
 	return offered, found, err
@@ -197,23 +204,11 @@ type SourceSize struct {
 
 // SourceSizes returns the sizes of the sources of the catalog. It reads no skill.
 func (x *Searcher) SourceSizes(ctx context.Context) (sizes []SourceSize, err error) {
-	err = x.read(ctx, nil, func(v *snapshot.View, _ *snapshot.Scope) error {
-		sizes = make([]SourceSize, len(v.Sources)) // read may call this function again
-		for i, s := range v.Sources {
-			sizes[i].Source, sizes[i].Away = s.Label, s.Away
+	err = x.read(ctx, nil, func(v *snapshot.View) error {
+		sizes = make([]SourceSize, len(v.Set.Sources)) // read may call this function again
+		for i, s := range v.Set.Sources {
+			sizes[i] = SourceSize{Source: s.Label, Skills: v.Source(s.Label).Count(), Away: s.Away}
 		}
-		v.Segments(func(_ int, r *snapshot.Reader, live snapshot.Bitmap) error {
-			for i := range sizes {
-				in, ok, err := r.Source(sizes[i].Source)
-				if err != nil {
-					return err
-				}
-				if ok {
-					sizes[i].Skills += live.And(in).Count()
-				}
-			}
-			return nil
-		})
 		return v.Err()
 	})
 	return sizes, err
@@ -223,10 +218,10 @@ func (x *Searcher) SourceSizes(ctx context.Context) (sizes []SourceSize, err err
 func entryOf(v *snapshot.View, i int) Entry { return entryOfDoc(v, i, v.Doc(i)) }
 
 func entryOfDoc(v *snapshot.View, i int, d snapshot.Document) Entry {
-	e := Entry{Meta: d.Meta, Away: v.IsAway(i)}
+	e := Entry{Meta: d.Meta, Away: v.Scope.Away.Has(i)}
 	e.setRequired(v, i)
-	if !e.Away && !v.IsOffered(i) {
-		if winner, ok := v.First(d.Key); ok {
+	if !e.Away && !v.Scope.Offered.Has(i) {
+		if winner, ok := v.Names().First(d.Key); ok {
 			e.ShadowedBy, e.ShadowedFrom = v.ID(winner), v.Doc(winner).Source
 		}
 	}

@@ -12,13 +12,13 @@ import (
 // held are the skills of a set that a policy holds back.
 type held struct {
 	policy *policy
-	bans   [][]snapshot.Bitmap // the skills that each of policy.Disabled matches, by segment
-	// The skills by state, by segment. No skill is in two of them.
-	disabled, changed, untrusted []snapshot.Bitmap
-	all                          []snapshot.Bitmap // the skills of these three
-	private                      []snapshot.Bitmap // the skills that only agents that use them see
-	released                     *held             // the same, but only private skills are kept out of scopes; nil means that none is private
-	key                          string            // identifies all and private for a calibration
+	bans   []snapshot.Skills // that each of policy.Disabled matches
+	// The skills by state. No skill is in two of them.
+	disabled, changed, untrusted snapshot.Skills
+	all                          snapshot.Skills // the skills of these three
+	private                      snapshot.Skills // the skills that only agents that use them see
+	released                     *held           // the same, but only private skills are kept out of scopes; nil means that none is private
+	key                          string          // identifies all and private for a calibration
 }
 
 // heldIn returns the skills of a set that are held back; nil means none.
@@ -39,85 +39,42 @@ func (x *Searcher) heldIn(v *snapshot.View) (*held, error) {
 
 // apply finds the skills that are held back; nil means none.
 func (p *policy) apply(v *snapshot.View) *held {
-	h := &held{policy: p, disabled: p.sources(v, nil), private: p.sources(v, p.Private)}
+	h := &held{policy: p, private: p.sources(v, p.Private)}
 	for i := range p.Disabled {
-		sets := p.banned(v, &p.Disabled[i])
-		h.bans = append(h.bans, sets)
-		for n := range sets {
-			h.disabled[n] = h.disabled[n].Or(sets[n])
-		}
+		h.bans = append(h.bans, p.banned(v, &p.Disabled[i]))
+		h.disabled = h.disabled.Or(h.bans[i])
 	}
-	h.changed = p.filter(v, p.Installed, h.disabled, func(d *snapshot.Document) bool {
+	h.changed = filter(v, p.sources(v, p.Installed).AndNot(h.disabled), func(d *snapshot.Document) bool {
 		want := p.locked(d.Source, d.Dir())
 		return want != "" && want != d.Digest
 	})
-	h.all = join(h.disabled, h.changed)
-	h.untrusted = p.filter(v, p.Ask, h.all, func(d *snapshot.Document) bool { return p.Trusted == nil || !p.Trusted(d.Digest) })
-	h.all = join(h.all, h.untrusted)
-	if !slices.ContainsFunc(h.all, anything) && !slices.ContainsFunc(h.private, anything) {
+	h.all = h.disabled.Or(h.changed)
+	h.untrusted = filter(v, p.sources(v, p.Ask).AndNot(h.all), func(d *snapshot.Document) bool { return p.Trusted == nil || !p.Trusted(d.Digest) })
+	h.all = h.all.Or(h.untrusted)
+	if h.all.Count() == 0 && h.private.Count() == 0 {
 		return nil
 	}
-	if slices.ContainsFunc(h.private, anything) {
-		h.released = &held{policy: p, all: p.sources(v, nil), private: h.private}
+	if h.private.Count() > 0 {
+		h.released = &held{policy: p, private: h.private}
 	}
-	h.key = identify(v, join(h.all, h.private))
+	h.key = identify(v, h.all.Or(h.private))
 	return h
 }
 
-// filter returns the skills of the listed sources that are not in the sets of before, and
-// for which is returns true.
-func (p *policy) filter(v *snapshot.View, sources []string, before []snapshot.Bitmap, is func(*snapshot.Document) bool) []snapshot.Bitmap {
-	found, own := p.sources(v, nil), p.sources(v, sources)
-	v.Segments(func(n int, r *snapshot.Reader, _ snapshot.Bitmap) error {
-		for doc := range own[n].AndNot(before[n]).All() {
-			d, err := r.Doc(doc)
-			if err != nil {
-				return err
-			}
-			if is(&d) {
-				found[n].Set(doc)
-			}
+// filter returns the skills for which is returns true.
+func filter(v *snapshot.View, skills snapshot.Skills, is func(*snapshot.Document) bool) (found snapshot.Skills) {
+	for i := range skills.All() {
+		if d := v.Doc(i); is(&d) {
+			found.Add(i)
 		}
-		return nil
-	})
-	return found
-}
-
-// join returns the skills that are in one of two sets, by segment.
-func join(a, b []snapshot.Bitmap) []snapshot.Bitmap {
-	all := make([]snapshot.Bitmap, len(a))
-	for n := range a {
-		all[n] = a[n].Or(b[n])
 	}
-	return all
+	return found
 }
 
 // identify returns a hash of the rows of those of some skills that the base of the set has: as
 // long as they are the same, a calibration of that base holds.
-func identify(v *snapshot.View, skills []snapshot.Bitmap) string {
-	var rows []int64
-	var base *snapshot.Reader
-	v.Segments(func(n int, r *snapshot.Reader, _ snapshot.Bitmap) error {
-		if n == 0 {
-			base = r
-		}
-		for doc := range skills[n].All() {
-			f, err := r.Facts(doc)
-			if err != nil {
-				return err
-			}
-			known := n == 0
-			if !known {
-				if _, known, err = base.Ordinal(f.Row); err != nil {
-					return err
-				}
-			}
-			if known {
-				rows = append(rows, f.Row)
-			}
-		}
-		return nil
-	})
+func identify(v *snapshot.View, skills snapshot.Skills) string {
+	rows := v.BaseRows(skills)
 	if len(rows) == 0 {
 		return ""
 	}
@@ -130,24 +87,18 @@ func identify(v *snapshot.View, skills []snapshot.Bitmap) string {
 }
 
 // has reports whether a skill is held back.
-func (h *held) has(v *snapshot.View, i int) bool { return h != nil && within(v, h.all, i) }
-
-// within reports whether a skill is in one of the sets, which are ordered by segment.
-func within(v *snapshot.View, sets []snapshot.Bitmap, i int) bool {
-	n, doc := v.At(i)
-	return sets[n].Has(doc)
-}
+func (h *held) has(i int) bool { return h != nil && h.all.Has(i) }
 
 // why returns the state of a skill that is held back, and the reason.
-func (h *held) why(v *snapshot.View, i int, d *snapshot.Document) (State, string) {
+func (h *held) why(i int, d *snapshot.Document) (State, string) {
 	switch {
-	case within(v, h.disabled, i):
-		at := slices.IndexFunc(h.bans, func(sets []snapshot.Bitmap) bool { return within(v, sets, i) })
+	case h.disabled.Has(i):
+		at := slices.IndexFunc(h.bans, func(skills snapshot.Skills) bool { return skills.Has(i) })
 		if place := h.policy.Disabled[at].Place; place.Line > 0 {
 			return Disabled, "disabled by " + place.String()
 		}
 		return Disabled, "disabled by the configuration"
-	case within(v, h.changed, i):
+	case h.changed.Has(i):
 		return Changed, reasonFor(Changed, d.Name)
 	}
 	return Untrusted, reasonFor(Untrusted, d.Name)

@@ -18,7 +18,7 @@ func (x *Searcher) judge(r *retrieval, candidates []rank.Candidate) []rank.Score
 	}
 	gate := x.opts.Params.Gate
 	gate.Threshold = r.Threshold
-	r.Demand = gate.Judge(scored, rank.Known{Skills: r.scope.Visible, Calibrated: r.calibrated(), Request: intent.Request(r.prompt.text)})
+	r.Demand = gate.Judge(scored, rank.Known{Skills: r.view.Scope.Visible, Calibrated: r.calibrated(), Request: intent.Request(r.prompt.text)})
 	if r.onlyFitting {
 		scored = r.fitting(scored)
 	}

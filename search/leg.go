@@ -11,10 +11,10 @@ import (
 // A textLeg ranks skills by their full text.
 type textLeg interface {
 	// frequencies returns in how many skills each term occurs, and the number of all
-	// skills. found holds the terms as each segment of the view knows them.
-	frequencies(ctx context.Context, v *snapshot.View, terms []string, found [][]snapshot.Term) (docs []int, all int, err error)
-	// match returns the k skills of the scope that match best by BM25.
-	match(ctx context.Context, v *snapshot.View, p *prompt, sc *snapshot.Scope, k int) ([]snapshot.Hit, error)
+	// skills. found begins with the terms as the set knows them.
+	frequencies(ctx context.Context, v *snapshot.View, terms []string, found *snapshot.Terms) (docs []int, all int, err error)
+	// match returns the k skills of the view that match best by BM25.
+	match(ctx context.Context, v *snapshot.View, p *prompt, k int) ([]snapshot.Hit, error)
 }
 
 // leg returns the text leg for a set: the engine of the store if the set lacks the
@@ -26,34 +26,24 @@ func (x *Searcher) leg(s *snapshot.Set) textLeg {
 	return compiledLeg{}
 }
 
-// compiledLeg ranks by the posting lists of the segments. All segments use the mean
-// length of a skill in the first one, so that their scores can be compared.
+// compiledLeg ranks by the posting lists of the set. All of them use the mean length of a
+// skill in the base, so that their scores can be compared.
 type compiledLeg struct{}
 
-func (compiledLeg) frequencies(_ context.Context, v *snapshot.View, terms []string, found [][]snapshot.Term) ([]int, int, error) {
-	known := make([][]snapshot.Term, len(found))
-	for n := range found {
-		known[n] = found[n][:len(terms)]
-	}
-	return v.Frequencies(known), v.Size(), v.Err()
+func (compiledLeg) frequencies(_ context.Context, v *snapshot.View, terms []string, found *snapshot.Terms) ([]int, int, error) {
+	return v.Retriever().Frequencies(found, len(terms)), v.Set.Size(), v.Err()
 }
 
-func (compiledLeg) match(_ context.Context, v *snapshot.View, p *prompt, sc *snapshot.Scope, k int) ([]snapshot.Hit, error) {
+func (compiledLeg) match(_ context.Context, v *snapshot.View, p *prompt, k int) ([]snapshot.Hit, error) {
 	if len(p.terms) == 0 {
 		return nil, nil
 	}
-	all := v.Size()
-	terms := make([][]snapshot.Term, len(p.segments))
-	for n := range terms {
-		terms[n] = make([]snapshot.Term, 0, len(p.terms))
-		for _, t := range p.terms {
-			if found := p.segments[n].all[t.at]; found.Docs > 0 {
-				found.IDF = snapshot.InverseFrequency(t.docs, all)
-				terms[n] = append(terms[n], found)
-			}
-		}
+	all := v.Set.Size()
+	weights := make([]snapshot.TermWeight, len(p.terms))
+	for i, t := range p.terms {
+		weights[i] = snapshot.TermWeight{Term: t.at, IDF: snapshot.InverseFrequency(t.docs, all)}
 	}
-	return v.Search(terms, sc, k), nil
+	return v.Retriever().Search(p.found, weights, v.Scope.Offered, k), nil
 }
 
 // engineLeg ranks by the engine of the store. The engine sees the catalog as it is
@@ -63,7 +53,7 @@ type engineLeg struct {
 	weights skill.Weights
 }
 
-func (l engineLeg) frequencies(ctx context.Context, _ *snapshot.View, terms []string, _ [][]snapshot.Term) ([]int, int, error) {
+func (l engineLeg) frequencies(ctx context.Context, _ *snapshot.View, terms []string, _ *snapshot.Terms) ([]int, int, error) {
 	found, all, err := l.engine.Frequencies(ctx, terms)
 	docs := make([]int, len(terms))
 	for i, t := range terms {
@@ -72,29 +62,27 @@ func (l engineLeg) frequencies(ctx context.Context, _ *snapshot.View, terms []st
 	return docs, all, err
 }
 
-func (l engineLeg) match(ctx context.Context, v *snapshot.View, p *prompt, sc *snapshot.Scope, k int) ([]snapshot.Hit, error) {
+func (l engineLeg) match(ctx context.Context, v *snapshot.View, p *prompt, k int) ([]snapshot.Hit, error) {
 	if len(p.terms) == 0 {
 		return nil, nil
 	}
-	return l.find(ctx, v, p.query(), sc, k)
+	return l.find(ctx, v, p.query(), k)
 }
 
 // find returns the k best matches of a query in the language of the engine.
-func (l engineLeg) find(ctx context.Context, v *snapshot.View, query string, sc *snapshot.Scope, k int) ([]snapshot.Hit, error) {
+func (l engineLeg) find(ctx context.Context, v *snapshot.View, query string, k int) ([]snapshot.Hit, error) {
 	var allowed []int64 // nil means all skills
-	if !sc.All {
-		allowed = make([]int64, 0, sc.Visible)
-		v.In(sc).Each(func(i int) {
-			if sc.Searches(i) {
-				allowed = append(allowed, v.Facts(i).Row)
-			}
-		})
+	if !v.Scope.All {
+		allowed = make([]int64, 0, v.Scope.Visible)
+		for i := range v.Scope.Offered.All() {
+			allowed = append(allowed, v.Facts(i).Row)
+		}
 	}
 	matches, err := l.engine.Match(ctx, query, l.weights, allowed, k)
 	var hits []snapshot.Hit
 	for _, m := range matches {
 		// A skill that was added after the set was made has no number in it.
-		if i, ok := v.ByRow(m.Row); ok && sc.Searches(i) {
+		if i, ok := v.ByRow(m.Row); ok && v.Scope.Offered.Has(i) {
 			hits = append(hits, snapshot.Hit{Doc: i, Score: m.Score})
 		}
 	}

@@ -38,7 +38,7 @@ func find(v *snapshot.View, id string) (i int, ok bool) {
 			return i, true
 		}
 	}
-	return v.First(words.NameKey(id))
+	return v.Names().First(words.NameKey(id))
 }
 
 // placeOf returns "source/name" for "plugin:name", and any other ID as it is.
@@ -51,28 +51,25 @@ func placeOf(id string) string {
 
 // findByPlace finds a skill of the view by "source/name" or "source/folder".
 func findByPlace(v *snapshot.View, id string) (i int, ok bool) {
-	found, folder := -1, false
+	found := -1
 	var first snapshot.Document // the document of found
-	for _, src := range v.Sources {
+	for _, src := range v.Set.Sources {
 		rest, ok := strings.CutPrefix(id, src.Label+"/")
 		if !ok {
 			continue
 		}
-		own := matching(v, Rules{Sources: []string{src.Label}})
-		v.Each(func(i int) {
-			// A folder beats a name: it belongs to one skill only, and is the ID of
-			// shadowed copies.
-			if n, doc := v.At(i); folder || !own[n].Has(doc) {
-				return
-			}
+		for i := range v.Source(src.Label).And(v.Scope.In).All() {
 			d := v.Doc(i)
-			// Of two skills of one name in one source take the first by precedence,
-			// whatever segment it is in.
-			folder = rest == path.Dir(d.Path)
-			if folder || rest == d.Name && (found < 0 || first.Source == d.Source && skill.ComparePlaces(&d.Meta, &first.Meta) < 0) {
+			// A folder beats a name: it belongs to one skill only, and is the ID of
+			// shadowed copies. Of two skills of one name in one source take the first by
+			// precedence, whatever segment it is in.
+			if rest == path.Dir(d.Path) {
+				return i, true
+			}
+			if rest == d.Name && (found < 0 || first.Source == d.Source && skill.ComparePlaces(&d.Meta, &first.Meta) < 0) {
 				found, first = i, d
 			}
-		})
+		}
 	}
 	return found, found >= 0
 }

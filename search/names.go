@@ -24,7 +24,7 @@ type mentions struct {
 func namesIn(v *snapshot.View, text string) mentions {
 	found := mentions{make(map[int]bool), make(map[int]bool)}
 	add := func(to map[int]bool, name string) {
-		if i, ok := v.Find(words.NameKey(name)); ok {
+		if i, ok := v.Names().Find(words.NameKey(name)); ok {
 			to[i] = true
 		}
 	}
@@ -88,5 +88,5 @@ func completions(v *snapshot.View, text string) []int {
 	if len(key) < 3 || strings.ContainsFunc(key, unicode.IsSpace) {
 		return nil
 	}
-	return v.Prefixed(key, func(string) bool { return true })
+	return v.Names().Prefixed(key)
 }

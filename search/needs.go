@@ -14,14 +14,14 @@ import (
 // folder or the plugin of the skill before its name, which need not be so here: "team/pdf",
 // "office:pdf".
 func findNeeded(v *snapshot.View, name string) (i int, ok bool) {
-	if i, ok = v.First(words.NameKey(name)); ok {
+	if i, ok = v.Names().First(words.NameKey(name)); ok {
 		return i, true
 	}
 	if i, ok = findByPlace(v, name); ok {
 		return i, true
 	}
 	if cut := strings.LastIndexAny(name, "/:"); cut >= 0 {
-		return v.First(words.NameKey(name[cut+1:]))
+		return v.Names().First(words.NameKey(name[cut+1:]))
 	}
 	return 0, false
 }

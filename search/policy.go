@@ -100,10 +100,10 @@ func (p *policy) lists(list []string, label string) bool {
 	return slices.Contains(list, label) || p.kinds[label] != "" && slices.Contains(list, p.kinds[label])
 }
 
-// sources returns the skills of the listed sources, by segment.
-func (p *policy) sources(v *snapshot.View, list []string) []snapshot.Bitmap {
+// sources returns the skills of the listed sources.
+func (p *policy) sources(v *snapshot.View, list []string) snapshot.Skills {
 	var found []string
-	for _, s := range v.Sources {
+	for _, s := range v.Set.Sources {
 		if p.lists(list, s.Label) {
 			found = append(found, s.Label)
 		}
@@ -111,26 +111,24 @@ func (p *policy) sources(v *snapshot.View, list []string) []snapshot.Bitmap {
 	return matching(v, Rules{Sources: found})
 }
 
-// lowerIn returns the skills of sources that are trusted less, by segment; nil means that
-// there is no such source.
-func (x *Searcher) lowerIn(v *snapshot.View) ([]snapshot.Bitmap, error) {
+// lowerIn returns the skills of sources that are trusted less; nil means that there is no
+// such source.
+func (x *Searcher) lowerIn(v *snapshot.View) (snapshot.Skills, error) {
 	p := x.policy.Load()
 	if p == nil || len(p.Lower) == 0 {
 		return nil, nil
 	}
 	type key struct{ *policy }
-	return remember(v.Set, mostPolicies, key{p}, func() ([]snapshot.Bitmap, error) { return p.sources(v.Whole(), p.Lower), v.Err() })
+	return remember(v.Set, mostPolicies, key{p}, func() (snapshot.Skills, error) { return p.sources(v.Whole(), p.Lower), v.Err() })
 }
 
-// banned returns the skills that a ban matches, by segment.
-func (p *policy) banned(v *snapshot.View, b *Ban) []snapshot.Bitmap {
-	sets := matching(v, b.Rules)
+// banned returns the skills that a ban matches.
+func (p *policy) banned(v *snapshot.View, b *Ban) snapshot.Skills {
+	found := matching(v, b.Rules)
 	if b.Within != nil {
-		for n, within := range p.sources(v, b.Within) {
-			sets[n] = sets[n].And(within)
-		}
+		found = found.And(p.sources(v, b.Within))
 	}
-	return sets
+	return found
 }
 
 // locked returns the digest that a skill must have; "" means any.

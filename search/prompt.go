@@ -31,13 +31,14 @@ const (
 
 // A prompt is a text prepared for both legs.
 type prompt struct {
-	text     string
-	terms    []term    // different terms, the rarest first, without the commonest
-	shares   []float64 // shares[i] is the weight of terms[i] as a share of total
-	total    float64   // sum of the weights of all terms, unknown ones too
-	rarest   float64   // the weight of a term that only one skill has
-	full     float64   // BM25 of a full match, see enough
-	segments []segmentTerms
+	text   string
+	terms  []term          // different terms, the rarest first, without the commonest
+	shares []float64       // shares[i] is the weight of terms[i] as a share of total
+	total  float64         // sum of the weights of all terms, unknown ones too
+	rarest float64         // the weight of a term that only one skill has
+	full   float64         // BM25 of a full match, see enough
+	found  *snapshot.Terms // unique, as the set knows them
+	place  []int           // of unique: index in terms; -1 for none
 
 	sequence []string // all terms, in the order of the text
 	unique   []string // the different ones, in this order
@@ -53,18 +54,6 @@ type term struct {
 	at   int     // index among the different terms of the prompt
 }
 
-// segmentTerms are the terms of a prompt as one segment of a view knows them.
-type segmentTerms struct {
-	all   []snapshot.Term // all different terms
-	known []knownTerm     // those that occur in the segment, by rising ID
-	sieve [4]uint64       // one bit for each of known, by the low 8 bits of its ID
-}
-
-type knownTerm struct {
-	id uint32
-	at int // index in prompt.terms; -1 if it is not there
-}
-
 // newPrompt analyses a text of at most MaxPrompt bytes with a. Any text is safe.
 func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.View, leg textLeg) (*prompt, error) {
 	p := &prompt{text: text, rarest: 1}
@@ -77,16 +66,12 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.
 			unique = append(unique, t)
 		}
 	}
-	found := v.Lookup(unique)
-	p.segments = make([]segmentTerms, len(found))
-	for n := range found {
-		p.segments[n].all = found[n]
-	}
+	p.found = v.Retriever().Lookup(unique)
 	if err := v.Err(); err != nil || len(unique) == 0 {
 		return p, err
 	}
 	weighed := unique[:min(maxUnique, len(unique))]
-	docs, all, err := leg.frequencies(ctx, v, weighed, found)
+	docs, all, err := leg.frequencies(ctx, v, weighed, p.found)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +90,9 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.
 	}
 	p.choose(all)
 	p.full = enough * float64(len(p.terms)) * single
-	for n := range p.segments {
-		p.segments[n].index(p.terms)
+	p.place = slices.Repeat([]int{-1}, len(unique))
+	for n, t := range p.terms {
+		p.place[t.at] = n
 	}
 	return p, nil
 }
@@ -135,43 +121,11 @@ func (p *prompt) query() string {
 	return strings.Join(list, " OR ")
 }
 
-// index makes the terms findable by their IDs.
-func (t *segmentTerms) index(terms []term) {
-	for i := range t.all {
-		if found := &t.all[i]; found.Docs > 0 {
-			at := slices.IndexFunc(terms, func(term term) bool { return term.at == i })
-			t.known = append(t.known, knownTerm{found.ID, at})
-			t.sieve[found.ID>>6&3] |= 1 << (found.ID & 63)
-		}
-	}
-	slices.SortFunc(t.known, func(a, b knownTerm) int { return cmp.Compare(a.id, b.id) })
-}
-
-// find returns the index in prompt.terms of the term with an ID, or -1; ok is false if
-// the prompt does not have the term. The sieve sorts out most IDs without a search.
-func (t *segmentTerms) find(id uint32) (at int, ok bool) {
-	if t.sieve[id>>6&3]>>(id&63)&1 == 0 {
-		return -1, false
-	}
-	n, ok := slices.BinarySearchFunc(t.known, id, func(k knownTerm, id uint32) int { return cmp.Compare(k.id, id) })
-	if !ok {
-		return -1, false
-	}
-	return t.known[n].at, true
-}
-
 // nameWords returns how many words the name of skill i has, and how many of them
 // occur in the prompt.
 func (p *prompt) nameWords(v *snapshot.View, i int) (found, all int) {
-	ids, _ := v.HeadTerms(i, 1)
-	n, _ := v.At(i)
-	known := &p.segments[n]
-	for _, id := range ids {
-		if _, ok := known.find(id); ok {
-			found++
-		}
-	}
-	return found, len(ids)
+	in, _, all := v.Retriever().Head(p.found, i, 1)
+	return len(in), all
 }
 
 // nameShare returns the share of the prompt's weight that the name of skill i covers:
@@ -204,12 +158,11 @@ type presence [3][maxTerms]bool
 
 // present compares the prompt with skill i.
 func (p *prompt) present(v *snapshot.View, i int) (has presence) {
-	ids, ends := v.HeadTerms(i, 3)
-	n, _ := v.At(i)
-	known, start := &p.segments[n], 0
+	found, ends, _ := v.Retriever().Head(p.found, i, 3)
+	start := 0
 	for f, end := range ends {
-		for _, id := range ids[start:end] {
-			if at, _ := known.find(id); at >= 0 {
+		for _, unique := range found[start:end] {
+			if at := p.place[unique]; at >= 0 {
 				has[f][at] = true
 			}
 		}

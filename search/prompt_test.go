@@ -20,7 +20,7 @@ type counted struct {
 	docs map[string]int
 }
 
-func (c counted) frequencies(_ context.Context, _ *snapshot.View, terms []string, _ [][]snapshot.Term) ([]int, int, error) {
+func (c counted) frequencies(_ context.Context, _ *snapshot.View, terms []string, _ *snapshot.Terms) ([]int, int, error) {
 	docs := make([]int, len(terms))
 	for i, t := range terms {
 		docs[i] = c.docs[t]
@@ -28,7 +28,7 @@ func (c counted) frequencies(_ context.Context, _ *snapshot.View, terms []string
 	return docs, c.all, nil
 }
 
-func (counted) match(context.Context, *snapshot.View, *prompt, *snapshot.Scope, int) ([]snapshot.Hit, error) {
+func (counted) match(context.Context, *snapshot.View, *prompt, int) ([]snapshot.Hit, error) {
 	return nil, nil
 }
 

@@ -63,8 +63,7 @@ func (r Rules) empty() bool { return len(r.Names)+len(r.Tags)+len(r.Sources) == 
 
 // match reports whether a rule matches skill i.
 func (r Rules) match(v *snapshot.View, i int) bool {
-	n, doc := v.At(i)
-	return matching(v, r)[n].Has(doc)
+	return matching(v, r).Has(i)
 }
 
 // MatchName reports whether a pattern for names matches a name. A malformed pattern matches
@@ -165,7 +164,7 @@ func (a *Agent) errorf(r Rule, format string, args ...any) error {
 func scopeOf(v *snapshot.View, a *Agent, h *held) (*snapshot.Scope, error) {
 	key := viewKey{a.sees(), h}
 	if key == (viewKey{}) {
-		return v.Whole().Scope(), nil
+		return v.Whole().Scope, nil
 	}
 	return remember(v.Set, mostScopes, key, func() (*snapshot.Scope, error) {
 		s, err := newScope(v, a, h)
@@ -188,76 +187,39 @@ func newScope(v *snapshot.View, a *Agent, h *held) (*snapshot.Scope, error) {
 	if err := a.checkPatterns(); err != nil {
 		return nil, err
 	}
-	include, exclude, used := matching(v, a.Include), matching(v, a.Exclude), a.used(v, h)
-	s := v.NewScope(func(n int, _ *snapshot.Reader, live snapshot.Bitmap) snapshot.Bitmap {
-		set := live
-		switch {
-		case !a.Include.empty():
-			set = set.And(include[n])
-		case len(a.Uses) > 0:
-			set = set.And(used[n])
-		}
-		if h != nil {
-			set = set.AndNot(h.private[n]).Or(used[n].And(h.private[n])).AndNot(h.all[n])
-		}
-		return set.AndNot(exclude[n])
-	})
+	in, used := v.Whole().Scope.In, a.used(v, h)
+	switch {
+	case !a.Include.empty():
+		in = matching(v, a.Include)
+	case len(a.Uses) > 0:
+		in = used
+	}
+	if h != nil {
+		in = in.AndNot(h.private).Or(used.And(h.private)).AndNot(h.all)
+	}
+	s := v.NewScope(in.AndNot(matching(v, a.Exclude)))
 	own := v.In(s)
 	for _, name := range a.Pinned {
-		if i, ok := own.Find(words.NameKey(name)); ok && !slices.Contains(s.Pinned, i) {
+		if i, ok := own.Names().Find(words.NameKey(name)); ok && !slices.Contains(s.Pinned, i) {
 			s.Pinned = append(s.Pinned, i)
 		}
 	}
 	return s, nil
 }
 
-// matching returns the documents of each segment that the rules match, whatever the scope
-// of the view.
-func matching(v *snapshot.View, rules Rules) []snapshot.Bitmap {
-	var sets []snapshot.Bitmap
-	v.Segments(func(n int, r *snapshot.Reader, live snapshot.Bitmap) error {
-		set := make(snapshot.Bitmap, len(live))
-		add := func(names []string, find func(string) (snapshot.Bitmap, bool, error)) error {
-			for _, name := range names {
-				found, ok, err := find(name)
-				if err != nil {
-					return err
-				}
-				if ok {
-					set = set.Or(found)
-				}
-			}
-			return nil
-		}
-		err := cmp.Or(add(rules.Sources, r.Source), add(rules.Tags, r.Tag))
-		err = cmp.Or(err, matchNames(r, rules.Names, set))
-		sets = append(sets, set.And(live))
-		return err
-	})
-	return sets
-}
-
-// matchNames adds to a set the documents whose names match a pattern. Malformed patterns
-// match nothing; checkPatterns refuses them.
-func matchNames(r *snapshot.Reader, patterns []string, set snapshot.Bitmap) error {
-	for _, pattern := range patterns {
-		g, err := parseGlob(pattern)
-		if err != nil {
-			continue
-		}
-		first, last, err := r.Prefixed(g.prefix())
-		if err != nil {
-			return err
-		}
-		for doc := first; doc < last; doc++ {
-			key, err := r.Key(doc)
-			if err != nil {
-				return err
-			}
-			if g.match(key) {
-				set.Set(doc)
-			}
+// matching returns the skills that the rules match, whatever the scope of the view.
+// Malformed patterns match nothing; checkPatterns refuses them.
+func matching(v *snapshot.View, rules Rules) (found snapshot.Skills) {
+	for _, label := range rules.Sources {
+		found = found.Or(v.Source(label))
+	}
+	for _, tag := range rules.Tags {
+		found = found.Or(v.Tag(tag))
+	}
+	for _, pattern := range rules.Names {
+		if g, err := parseGlob(pattern); err == nil {
+			found = found.Or(v.Names().Matching(g.prefix(), g.match))
 		}
 	}
-	return nil
+	return found
 }

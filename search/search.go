@@ -163,9 +163,8 @@ func (x *Searcher) Search(ctx context.Context, q Query) (a Answer, err error) {
 type retrieval struct {
 	Ranking    // Demand and RerankError are set by order
 	view       *snapshot.View
-	scope      *snapshot.Scope
-	held       *held             // nil means that nothing is held back
-	lower      []snapshot.Bitmap // the skills of sources that are trusted less, by segment; nil means none
+	held       *held           // nil means that nothing is held back
+	lower      snapshot.Skills // of sources that are trusted less
 	analyzer   *words.Analyzer
 	embedder   embed.Embedder // whose vectors rank, nil for none
 	prompt     *prompt
@@ -223,7 +222,7 @@ func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) err
 	text := words.CutMiddle(q.Text, MaxPrompt)
 	return x.readHeld(ctx, q.Agent, func(v *snapshot.View, h *held) error {
 		v = q.narrowed(v)
-		r := &retrieval{view: v, scope: v.Scope(), held: h, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set),
+		r := &retrieval{view: v, held: h, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set),
 			onlyFitting: q.Fitting, least: q.Least}
 		defer x.analyzers.Put(r.analyzer)
 		var err error
@@ -231,7 +230,7 @@ func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) err
 			return err
 		}
 		if x.outdated(v.Set) == "" {
-			r.scale = scaleOf(v.Calibration)
+			r.scale = scaleOf(v.Set.Calibration)
 		}
 		r.Kind, r.Unread, r.AsOf = string(intent.Of(text)), x.unread(v.Set), x.asOf()
 		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
@@ -251,8 +250,7 @@ func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) err
 func (q *Query) narrowed(v *snapshot.View) *snapshot.View {
 	narrow := func(by string, rules Rules) {
 		if by != "" {
-			sets := matching(v, rules)
-			v = v.In(v.Narrow(func(n int) snapshot.Bitmap { return sets[n] }))
+			v = v.In(v.Narrow(matching(v, rules)))
 		}
 	}
 	narrow(q.Source, Rules{Sources: []string{q.Source}})
@@ -267,12 +265,12 @@ func (x *Searcher) find(ctx context.Context, r *retrieval, text string, embedded
 	if r.prompt, err = newPrompt(ctx, r.analyzer, text, r.view, leg); err != nil {
 		return err
 	}
-	lexical, err := leg.match(ctx, r.view, r.prompt, r.scope, depth)
+	lexical, err := leg.match(ctx, r.view, r.prompt, depth)
 	if err != nil {
 		return fmt.Errorf("searching text: %w", err)
 	}
 	r.matchTriggers()
-	r.vector = r.view.Prepare(embedded())
+	r.vector = r.view.Retriever().Prepare(embedded())
 	r.merge(lexical, x.opts.CertainTriggers && !r.nameless)
 	return cmp.Or(ctx.Err(), r.view.Err())
 }
@@ -287,7 +285,7 @@ func (r *retrieval) merge(lexical []snapshot.Hit, certain bool) {
 	}
 	known := make(map[int]bool, 2*depth)
 	add := func(i int, score float64) {
-		if !known[i] && r.scope.Allowed(i) {
+		if !known[i] && r.view.Scope.In.Has(i) {
 			known[i] = true
 			c := r.candidate(i, score)
 			c.Exact = named.certain[i]
@@ -312,7 +310,7 @@ func (r *retrieval) merge(lexical []snapshot.Hit, certain bool) {
 			add(i, 0)
 		}
 	}
-	for _, h := range r.view.Nearest(r.vector, r.scope, depth) {
+	for _, h := range r.view.Retriever().Nearest(r.vector, r.view.Scope.Offered, depth) {
 		add(h.Doc, 0)
 	}
 	for _, i := range r.triggers.strongest(depth) {
@@ -324,8 +322,8 @@ func (r *retrieval) merge(lexical []snapshot.Hit, certain bool) {
 // candidate returns skill i as a candidate, without its ID.
 func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
 	found, all := r.prompt.nameWords(r.view, i)
-	c := rank.Candidate{Key: i, Lexical: lexical, NameMatch: rank.NameMatch(found, all), Lower: r.lower != nil && within(r.view, r.lower, i), Trigger: r.triggers.best[i].value}
-	c.Description, c.Full, c.Vectors = r.view.Cosines(r.vector, i)
+	c := rank.Candidate{Key: i, Lexical: lexical, NameMatch: rank.NameMatch(found, all), Lower: r.lower.Has(i), Trigger: r.triggers.best[i].value}
+	c.Description, c.Full, c.Vectors = r.view.Retriever().Cosines(r.vector, i)
 	if c.Vectors && r.scale.Known() {
 		r.scale.Rescale(&c)
 	}

@@ -110,10 +110,9 @@ func New(sets Sets, st store.Reader, embedder embed.Embedder, opts *Options) *Se
 	return x
 }
 
-// read calls f with a view of what the agent sees of the current set, and its scope. If
-// the set was closed meanwhile, or turned out to be damaged, it calls f again with another.
-func (x *Searcher) read(ctx context.Context, a *Agent, f func(*snapshot.View, *snapshot.Scope) error) error {
-	return x.readHeld(ctx, a, func(v *snapshot.View, _ *held) error { return f(v, v.Scope()) })
+// read calls f with a view of what the agent sees of the current set. If the set was closed meanwhile, or turned out to be damaged, it calls f again with another.
+func (x *Searcher) read(ctx context.Context, a *Agent, f func(*snapshot.View) error) error {
+	return x.readHeld(ctx, a, func(v *snapshot.View, _ *held) error { return f(v) })
 }
 
 // readHeld is read for a function that needs to know which skills are held back.

@@ -37,7 +37,7 @@ type Snippet struct {
 // text as it was indexed. A skill that the query's agent does not see, or that is
 // gone, has an empty snippet.
 func (x *Searcher) Snippets(ctx context.Context, q Query, entries []Entry, length int) (out []Snippet, err error) {
-	err = x.read(ctx, q.Agent, func(v *snapshot.View, _ *snapshot.Scope) error {
+	err = x.read(ctx, q.Agent, func(v *snapshot.View) error {
 		out = make([]Snippet, len(entries))
 		h, err := x.highlighter(ctx, v, q)
 		if err != nil || len(h.weights) == 0 {
@@ -118,10 +118,10 @@ func (x *Searcher) frequencies(ctx context.Context, v *snapshot.View, terms []st
 		return engine.engine.Frequencies(ctx, terms)
 	}
 	docs := make(map[string]int, len(terms))
-	for i, n := range v.Frequencies(v.Lookup(terms)) {
+	for i, n := range v.Retriever().Frequencies(v.Retriever().Lookup(terms), len(terms)) {
 		docs[terms[i]] = n
 	}
-	return docs, v.Size(), v.Err()
+	return docs, v.Set.Size(), v.Err()
 }
 
 // add adds a term or a prefix to what h finds.

@@ -32,15 +32,15 @@ const maxRivals = 3
 // is taken from the catalog. Names of skills in the prompt do not count, because a
 // description may name another skill to send people there. Nor does the reranker.
 func (x *Searcher) Standing(ctx context.Context, id, prompt string) (st Standing, err error) {
-	err = x.read(ctx, nil, func(v *snapshot.View, sc *snapshot.Scope) error {
+	err = x.read(ctx, nil, func(v *snapshot.View) error {
 		i, err := lookup(v, id)
 		if err != nil {
 			return err
 		}
-		r := &retrieval{view: v, scope: sc, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set), nameless: true}
+		r := &retrieval{view: v, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set), nameless: true}
 		defer x.analyzers.Put(r.analyzer)
 		if x.outdated(v.Set) == "" {
-			r.scale = scaleOf(v.Calibration)
+			r.scale = scaleOf(v.Set.Calibration)
 		}
 		if err := x.find(ctx, r, cmp.Or(words.CutMiddle(prompt, MaxPrompt), v.Doc(i).Description), x.vectorOf(ctx, r, i, prompt)); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (x *Searcher) vectorOf(ctx context.Context, r *retrieval, i int, prompt str
 	case r.embedder == nil:
 		return func() embed.Vector { return nil }
 	case prompt == "":
-		return func() embed.Vector { return r.view.DescriptionVector(i) }
+		return func() embed.Vector { return r.view.Retriever().DescriptionVector(i) }
 	}
 	embedded := x.embedPrompt(ctx, r.view.Set, r.embedder, prompt)
 	return func() embed.Vector {

@@ -38,7 +38,7 @@ func (x *Searcher) searchSyntax(ctx context.Context, q Query) (a Answer, err err
 	if err != nil {
 		return Answer{}, err
 	}
-	err = x.read(ctx, q.Agent, func(v *snapshot.View, _ *snapshot.Scope) error {
+	err = x.read(ctx, q.Agent, func(v *snapshot.View) error {
 		v = q.narrowed(v)
 		find, mode, err := x.finder(ctx, v, c)
 		if err != nil {
@@ -64,7 +64,7 @@ func (x *Searcher) searchSyntax(ctx context.Context, q Query) (a Answer, err err
 func (x *Searcher) finder(ctx context.Context, v *snapshot.View, c *compiled) (find func(k int) ([]snapshot.Hit, error), mode func() string, err error) {
 	if engine, ok := x.engine(v.Set); ok {
 		query := c.root.fts()
-		return func(k int) ([]snapshot.Hit, error) { return engine.find(ctx, v, query, v.Scope(), k) }, func() string { return "syntax" }, nil
+		return func(k int) ([]snapshot.Hit, error) { return engine.find(ctx, v, query, k) }, func() string { return "syntax" }, nil
 	}
 	m, err := x.newMatcher(ctx, v, c)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 // An expr is a query in the terms of the index. Each is one part of one query. columns are
 // the columns in which to search.
 type expr interface {
-	fts() string                                              // in the language of FTS5
-	bounds(m *matcher, columns []string) *bounds              // which skills may match
-	score(m *matcher, columns []string, in []snapshot.Bitmap) // notes what counts in these skills
-	holds(t *skillText, columns []string) bool                // whether a text matches
+	fts() string                                            // in the language of FTS5
+	bounds(m *matcher, columns []string) *bounds            // which skills may match
+	score(m *matcher, columns []string, in snapshot.Skills) // notes what counts in these skills
+	holds(t *skillText, columns []string) bool              // whether a text matches
 }
 
 type (

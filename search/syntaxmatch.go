@@ -44,15 +44,15 @@ type matcher struct {
 	lost   error // why the store cannot be read; then all that may match count
 }
 
-// bounds say, by segment, which skills match a part of a query.
-type bounds struct{ must, may []snapshot.Bitmap }
+// bounds say which skills match a part of a query.
+type bounds struct{ must, may snapshot.Skills }
 
 // A leaf is a part of a query without parts, in some columns.
 type leaf struct {
 	bounds
 	of     *nearExpr
-	docs   int                 // how many skills may match
-	scored [][]snapshot.Bitmap // in which skills it counts, once for each time that the query has it
+	docs   int               // how many skills may match
+	scored []snapshot.Skills // in which skills it counts, once for each time that the query has it
 }
 
 // newMatcher returns the matcher of a query, which must not outlive the view.
@@ -71,7 +71,7 @@ func (x *Searcher) newMatcher(ctx context.Context, v *snapshot.View, c *compiled
 func (m *matcher) find(k int) ([]snapshot.Hit, error) {
 	for ; len(m.found) < k && m.next < len(m.ranked) && m.read <= maxRead; m.next++ {
 		h := m.ranked[m.next]
-		ok := m.lost != nil || within(m.v, m.known[m.root].must, h.Doc)
+		ok := m.lost != nil || m.known[m.root].must.Has(h.Doc)
 		if !ok {
 			var err error
 			if ok, err = m.holds(h.Doc); err != nil {
@@ -113,76 +113,54 @@ func (m *matcher) holds(i int) (bool, error) {
 }
 
 // rank sorts the skills of the scope that may match.
-func (m *matcher) rank(may []snapshot.Bitmap) {
-	scores := make([][]float64, len(may))
-	for n := range may {
-		scores[n] = make([]float64, 64*len(may[n]))
-	}
+func (m *matcher) rank(may snapshot.Skills) {
+	scores := make([]float64, 64*len(may))
 	for _, f := range m.order {
 		m.addScores(scores, f)
 	}
-	m.v.Segments(func(n int, _ *snapshot.Reader, _ snapshot.Bitmap) error {
-		first := m.v.Number(n, 0)
-		for doc := range may[n].All() {
-			if m.v.Scope().Searches(first + doc) {
-				m.ranked = append(m.ranked, snapshot.Hit{Doc: first + doc, Score: scores[n][doc]})
-			}
-		}
-		return nil
-	})
+	for i := range may.And(m.v.Scope.Offered).All() {
+		m.ranked = append(m.ranked, snapshot.Hit{Doc: i, Score: scores[i]})
+	}
 	slices.SortFunc(m.ranked, func(a, b snapshot.Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
 	})
 }
 
 // addScores adds what a leaf contributes to the scores.
-func (m *matcher) addScores(scores [][]float64, f *leaf) {
+func (m *matcher) addScores(scores []float64, f *leaf) {
 	if len(f.scored) == 0 {
 		return
 	}
-	idf := snapshot.InverseFrequency(f.docs, m.v.Size())
-	m.v.Segments(func(n int, r *snapshot.Reader, live snapshot.Bitmap) error {
-		counts, _, err := m.counts(r, live, f.of)
-		if err != nil {
-			return err
+	idf := snapshot.InverseFrequency(f.docs, m.v.Set.Size())
+	counts, _ := m.counts(f.of)
+	for _, set := range f.scored {
+		for i := range set.All() {
+			scores[i] += snapshot.Score(counts[i], idf)
 		}
-		for _, sets := range f.scored {
-			for doc := range sets[n].All() {
-				scores[n][doc] += snapshot.Score(counts[doc], idf)
-			}
-		}
-		return nil
-	})
+	}
 }
 
-// counts returns how often each document of a segment has all terms of a leaf: as often as
-// the rarest of them. last are the terms that stand for the last of them.
-func (m *matcher) counts(r *snapshot.Reader, live snapshot.Bitmap, e *nearExpr) (counts []float32, last []snapshot.Term, err error) {
+// counts returns how often each skill has all terms of a leaf: as often as the rarest of
+// them. last are the terms that stand for the last of them.
+func (m *matcher) counts(e *nearExpr) (counts []float32, last *snapshot.Terms) {
+	words := m.v.Retriever()
 	for _, s := range e.of {
 		for _, t := range s.terms {
 			if t.prefix {
-				last, err = r.Beginning(t.text)
+				last = words.Beginning(t.text)
 			} else {
-				last, err = r.Lookup(nil, []string{t.text})
+				last = words.Lookup([]string{t.text})
 			}
-			if err = cmp.Or(m.ctx.Err(), err); err != nil {
-				return nil, nil, err
-			}
-			one := make([]float32, 64*len(live))
-			for _, t := range last {
-				if err := r.Occurrences(one, t); err != nil {
-					return nil, nil, err
-				}
-			}
+			one := words.Occurrences(last)
 			if counts == nil {
 				counts = one
 			}
-			for doc, x := range one {
-				counts[doc] = min(counts[doc], x)
+			for i, x := range one {
+				counts[i] = min(counts[i], x)
 			}
 		}
 	}
-	return counts, last, nil
+	return counts, last
 }
 
 // boundsOf returns the bounds of an expression in some columns.
@@ -193,31 +171,22 @@ func (m *matcher) boundsOf(e expr, columns []string) *bounds {
 	return m.known[e]
 }
 
-// combine calls f with the two sets of each segment, and returns its results.
-func combine(a, b []snapshot.Bitmap, f func(a, b snapshot.Bitmap) snapshot.Bitmap) []snapshot.Bitmap {
-	out := make([]snapshot.Bitmap, len(a))
-	for n := range a {
-		out[n] = f(a[n], b[n])
-	}
-	return out
-}
-
 func (e *joinedExpr) bounds(m *matcher, columns []string) *bounds {
-	f := snapshot.Bitmap.And
+	f := snapshot.Skills.And
 	if e.operator == or {
-		f = snapshot.Bitmap.Or
+		f = snapshot.Skills.Or
 	}
 	all := m.boundsOf(e.of[0], columns)
 	for _, x := range e.of[1:] {
 		b := m.boundsOf(x, columns)
-		all = &bounds{combine(all.must, b.must, f), combine(all.may, b.may, f)}
+		all = &bounds{f(all.must, b.must), f(all.may, b.may)}
 	}
 	return all
 }
 
 func (e *exceptExpr) bounds(m *matcher, columns []string) *bounds {
 	keep, drop := m.boundsOf(e.keep, columns), m.boundsOf(e.drop, columns)
-	return &bounds{combine(keep.must, drop.may, snapshot.Bitmap.AndNot), combine(keep.may, drop.must, snapshot.Bitmap.AndNot)}
+	return &bounds{keep.must.AndNot(drop.may), keep.may.AndNot(drop.must)}
 }
 
 func (e *columnExpr) bounds(m *matcher, columns []string) *bounds {
@@ -228,21 +197,21 @@ func (e *nearExpr) bounds(m *matcher, columns []string) *bounds { return &m.leaf
 
 // Scores count in the skills in which all of the expression around them may match.
 
-func (e *joinedExpr) score(m *matcher, columns []string, in []snapshot.Bitmap) {
+func (e *joinedExpr) score(m *matcher, columns []string, in snapshot.Skills) {
 	for _, x := range e.of {
-		x.score(m, columns, combine(in, m.boundsOf(x, columns).may, snapshot.Bitmap.And))
+		x.score(m, columns, in.And(m.boundsOf(x, columns).may))
 	}
 }
 
-func (e *exceptExpr) score(m *matcher, columns []string, in []snapshot.Bitmap) {
+func (e *exceptExpr) score(m *matcher, columns []string, in snapshot.Skills) {
 	e.keep.score(m, columns, in)
 }
 
-func (e *columnExpr) score(m *matcher, columns []string, in []snapshot.Bitmap) {
+func (e *columnExpr) score(m *matcher, columns []string, in snapshot.Skills) {
 	e.of.score(m, common(columns, e.columns), in)
 }
 
-func (e *nearExpr) score(m *matcher, columns []string, in []snapshot.Bitmap) {
+func (e *nearExpr) score(m *matcher, columns []string, in snapshot.Skills) {
 	f := m.leaf(e, columns)
 	f.scored = append(f.scored, in)
 }
@@ -252,62 +221,49 @@ func (m *matcher) leaf(e *nearExpr, columns []string) *leaf {
 	key := strings.Join(columns, " ") + ": " + e.fts()
 	if m.leaves[key] == nil {
 		f := &leaf{of: e}
-		m.v.Segments(func(n int, r *snapshot.Reader, live snapshot.Bitmap) error {
-			may, must := make(snapshot.Bitmap, len(live)), make(snapshot.Bitmap, len(live))
-			f.may, f.must = append(f.may, may), append(f.must, must)
-			counts, terms, err := m.counts(r, live, e)
-			if err != nil {
-				return err
-			}
-			for doc := range live.All() {
-				if counts[doc] > 0 {
-					may.Set(doc)
-				}
-			}
-			if len(e.of) == 1 && len(e.of[0].terms) == 1 && !e.of[0].initial {
-				err = narrow(r, terms, columns, may, must)
-			}
-			f.docs += may.Count()
-			return err
-		})
 		m.leaves[key], m.order = f, append(m.order, f)
+		if m.ctx.Err() != nil {
+			return f
+		}
+		counts, terms := m.counts(e)
+		for i := range m.v.Whole().Scope.In.All() {
+			if counts[i] > 0 {
+				f.may.Add(i)
+			}
+		}
+		if len(e.of) == 1 && len(e.of[0].terms) == 1 && !e.of[0].initial {
+			m.narrow(&f.bounds, terms, columns)
+		}
+		f.docs = f.may.Count()
 	}
 	return m.leaves[key]
 }
 
-// narrow removes from may the documents that do not have any of the terms in the columns,
-// and adds to must those that have. The terms follow each other, and all documents in may
-// have one of them.
-func narrow(r *snapshot.Reader, terms []snapshot.Term, columns []string, may, must snapshot.Bitmap) error {
+// narrow removes from b.may the skills that do not have any of the terms in the columns, and
+// adds to b.must those that have. All skills in b.may have one of the terms.
+func (m *matcher) narrow(b *bounds, terms *snapshot.Terms, columns []string) {
 	var has [4]bool // name, description, tags, body
 	for i, c := range columnNames() {
 		has[i] = slices.Contains(columns, c)
 	}
 	name, description, tags, body := has[0], has[1], has[2], has[3]
 	if name && description && tags && body {
-		copy(must, may)
-		return nil
+		b.must = b.may
+		return
 	}
-	var ids []uint32
-	for _, doc := range slices.Collect(may.All()) {
-		var ends [3]int
-		var err error
-		if ids, ends, err = r.HeadTerms(ids[:0], doc, 3); err != nil {
-			return err
-		}
-		in := func(list []uint32) bool {
-			return slices.ContainsFunc(list, func(id uint32) bool { return terms[0].ID <= id && id <= terms[len(terms)-1].ID })
-		}
-		inName, shown, inTags := in(ids[:ends[0]]), in(ids[ends[0]:ends[1]]), in(ids[ends[1]:ends[2]])
+	var not snapshot.Skills
+	for i := range b.may.All() {
+		_, ends, _ := m.v.Retriever().Head(terms, i, 3)
+		inName, shown, inTags := ends[0] > 0, ends[1] > ends[0], ends[2] > ends[1]
 		// What stands in none of these is in the body, or in the part of the description that is
 		// not shown.
 		hidden := !inName && !shown && !inTags
 		switch {
 		case name && inName, description && shown, tags && inTags, description && body && hidden:
-			must.Set(doc)
+			b.must.Add(i)
 		case !description && !body:
-			may.Clear(doc)
+			not.Add(i)
 		}
 	}
-	return nil
+	b.may = b.may.AndNot(not)
 }

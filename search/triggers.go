@@ -66,7 +66,7 @@ type triggers struct {
 // of a phrase depends on the whole catalog, as BM25 does.
 func (r *retrieval) matchTriggers() {
 	r.matchPatterns()
-	claims := r.view.Claims(ends(r.prompt.sequence, maxTriggerTerms))
+	claims := r.view.Retriever().Claims(ends(r.prompt.sequence, maxTriggerTerms))
 	if len(claims) == 0 {
 		return
 	}
@@ -75,7 +75,7 @@ func (r *retrieval) matchTriggers() {
 		owners[[2]int{c.Start, c.Terms}]++
 	}
 	for _, c := range claims {
-		if !r.scope.Allowed(c.Doc) {
+		if !r.view.Scope.In.Has(c.Doc) {
 			continue
 		}
 		t := trigger{index: c.Index, value: r.prompt.phraseValue(&c, owners[[2]int{c.Start, c.Terms}])}
@@ -165,9 +165,9 @@ type pattern struct {
 // many.
 func patternsOf(v *snapshot.View) []*pattern {
 	type keyOfPatterns struct{}
-	list, err := v.Cached(keyOfPatterns{}, func() (any, error) {
+	list, err := v.Set.Cached(keyOfPatterns{}, func() (any, error) {
 		var list []*pattern
-		for _, p := range v.Patterns() {
+		for _, p := range v.Retriever().Patterns() {
 			if n := len(list); n > 0 && list[n-1].owners[0].Text == p.Text {
 				list[n-1].owners = append(list[n-1].owners, p)
 				continue
@@ -199,7 +199,7 @@ func (r *retrieval) matchPatterns() {
 	text := words.CutMiddle(r.prompt.text, maxPatternText)
 	tried, steps := 0, 0
 	for _, p := range list {
-		owners := slices.DeleteFunc(slices.Clone(p.owners), func(o snapshot.Pattern) bool { return !r.scope.Allowed(o.Doc) })
+		owners := slices.DeleteFunc(slices.Clone(p.owners), func(o snapshot.Pattern) bool { return !r.view.Scope.In.Has(o.Doc) })
 		if len(owners) == 0 {
 			continue
 		}

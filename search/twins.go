@@ -24,7 +24,7 @@ const alike = .8
 // Twins returns the pairs of offered skills with nearly the same description or nearly
 // the same instructions, most alike first.
 func (x *Searcher) Twins(ctx context.Context) (twins []Twin, err error) {
-	err = x.read(ctx, nil, func(v *snapshot.View, _ *snapshot.Scope) error {
+	err = x.read(ctx, nil, func(v *snapshot.View) error {
 		twins = twinsOf(v)
 		return ctx.Err()
 	})
@@ -35,7 +35,7 @@ func (x *Searcher) Twins(ctx context.Context) (twins []Twin, err error) {
 type pairing [2]int
 
 func twinsOf(v *snapshot.View) []Twin {
-	list := v.Sorted(v.IsOffered)
+	list := v.Names().Sorted(v.Scope.Offered)
 	sets := descriptions(list)
 	found := make(map[pairing]bool)
 	likeDescriptions(sets, found)

@@ -55,7 +55,7 @@ func (p *policy) unmatched(v *snapshot.View) (list []skill.Problem) {
 			list = append(list, skill.Problem{Rule: "policy", Severity: skill.Warning, Path: b.Place.File, Line: b.Place.Line,
 				Message: fmt.Sprintf("disabled: %s: %s", part, why), Hint: "correct or remove it; it disables nothing"})
 		})
-		if len(list) == before && b.Within != nil && !slices.ContainsFunc(p.banned(v, &b), anything) {
+		if len(list) == before && b.Within != nil && p.banned(v, &b).Count() == 0 {
 			list = append(list, skill.Problem{Rule: "policy", Severity: skill.Warning, Path: b.Place.File, Line: b.Place.Line,
 				Message: fmt.Sprintf("disabled: %s: there is none in %s", b.Rules, strings.Join(b.Within, ", ")),
 				Hint:    "correct or remove it; it disables nothing"})
@@ -64,14 +64,12 @@ func (p *policy) unmatched(v *snapshot.View) (list []skill.Problem) {
 	return list
 }
 
-func anything(set snapshot.Bitmap) bool { return set.Count() > 0 }
-
 // unmatched calls found for each rule that matches no skill, and says why. A source without
 // skills matches: it is not misspelt.
 func (r Rules) unmatched(v *snapshot.View, found func(part, text, why string)) {
 	check := func(part, kind, text string, only Rules, known func(*snapshot.View) []string) {
 		isSource := len(only.Sources) > 0 && slices.Contains(labels(v), text)
-		if !isSource && !slices.ContainsFunc(matching(v, only), anything) {
+		if !isSource && matching(v, only).Count() == 0 {
 			found(part, text, fmt.Sprintf("no %s %q%s", kind, text, words.Suggest(text, known(v))))
 		}
 	}
@@ -89,8 +87,8 @@ func (r Rules) unmatched(v *snapshot.View, found func(part, text, why string)) {
 // unmatchedPins returns a problem for each pinned skill that the scope does not have.
 func (a *Agent) unmatchedPins(own *snapshot.View, h *held) (list []skill.Problem) {
 	for _, name := range a.Pinned {
-		if _, ok := own.First(words.NameKey(name)); !ok { // of a source that is away it may come back
-			i, ok := own.Whole().First(words.NameKey(name))
+		if _, ok := own.Names().First(words.NameKey(name)); !ok { // of a source that is away it may come back
+			i, ok := own.Whole().Names().First(words.NameKey(name))
 			why := a.whyOutside(own.Whole(), h, name, i, ok)
 			list = append(list, a.problem(Rule{keyPinned, name}, why, "pin a skill that the agent sees, or none"))
 		}
@@ -107,7 +105,7 @@ func (a *Agent) problem(r Rule, why, hint string) skill.Problem {
 
 // labels returns the labels of the sources.
 func labels(v *snapshot.View) (list []string) {
-	for _, s := range v.Sources {
+	for _, s := range v.Set.Sources {
 		list = append(list, s.Label)
 	}
 	return list
@@ -115,18 +113,18 @@ func labels(v *snapshot.View) (list []string) {
 
 // tags returns the different tags of the skills of a view, sorted.
 func tags(v *snapshot.View) (list []string) {
-	v.Each(func(i int) { list = append(list, v.Doc(i).Tags...) })
+	for i := range v.Scope.In.All() {
+		list = append(list, v.Doc(i).Tags...)
+	}
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
 // names returns the different names of the offered skills of a view, sorted.
 func names(v *snapshot.View) (list []string) {
-	v.Each(func(i int) {
-		if v.IsOffered(i) {
-			list = append(list, v.Doc(i).Name)
-		}
-	})
+	for i := range v.Scope.Offered.All() {
+		list = append(list, v.Doc(i).Name)
+	}
 	slices.Sort(list)
 	return slices.Compact(list)
 }

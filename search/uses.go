@@ -9,27 +9,24 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// used returns the skills that the agent uses, whatever the scope of the view, by segment. A
+// used returns the skills that the agent uses, whatever the scope of the view. A
 // name stands for all skills of this name that are not private. What a used skill requires is
 // not among them: whoever writes a skill does not decide what an agent sees.
-func (a *Agent) used(v *snapshot.View, h *held) []snapshot.Bitmap {
-	sets := matching(v, Rules{})
+func (a *Agent) used(v *snapshot.View, h *held) (used snapshot.Skills) {
 	for _, id := range a.Uses {
 		if hasSource(id) {
 			if i, ok := findByPlace(v.Whole(), id); ok {
-				n, doc := v.At(i)
-				sets[n].Set(doc)
+				used.Add(i)
 				continue
 			}
 		}
-		for n, named := range matching(v, Rules{Names: []string{literal.Replace(id)}}) {
-			if h != nil {
-				named = named.AndNot(h.private[n])
-			}
-			sets[n] = sets[n].Or(named)
+		named := matching(v, Rules{Names: []string{literal.Replace(id)}})
+		if h != nil {
+			named = named.AndNot(h.private)
 		}
+		used = used.Or(named)
 	}
-	return sets
+	return used
 }
 
 // literal makes a pattern of a name.
@@ -61,7 +58,7 @@ func (a *Agent) unmatchedUses(own *snapshot.View, h *held) (list []skill.Problem
 
 // rootOf returns the folder of the source for the ID of the skill at its top; "" for others.
 func rootOf(v *snapshot.View, id string) string {
-	for _, src := range v.Sources {
+	for _, src := range v.Set.Sources {
 		if id == src.Label+"/." {
 			return src.Root
 		}
@@ -73,9 +70,9 @@ func rootOf(v *snapshot.View, id string) string {
 // a skill that nobody has.
 func (a *Agent) whyOutside(v *snapshot.View, h *held, id string, i int, ok bool) string {
 	switch {
-	case ok && h.has(v, i):
+	case ok && h.has(i):
 		d := v.Doc(i)
-		_, reason := h.why(v, i, &d)
+		_, reason := h.why(i, &d)
 		return fmt.Sprintf("skill %q is held back: %s", id, reason)
 	case ok:
 		return fmt.Sprintf("skill %q is outside: the agent %s", id, a.rule(v, i, h))

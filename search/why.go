@@ -65,14 +65,14 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 			return err
 		}
 		switch {
-		case r.held.has(r.view, i):
+		case r.held.has(i):
 			e.Entry = r.held.entry(whole, i, r.view.Whole().Doc(i))
-		case !r.scope.Allowed(i):
+		case !r.view.Scope.In.Has(i):
 			e.Entry = entryOf(whole, i)
 			e.Filter = q.Agent.filter(r.view, i, r.held)
 		}
 		x.setAvailable(ctx, r.view, &e.Entry)
-		if r.scope.Allowed(i) && !e.Relevant {
+		if r.view.Scope.In.Has(i) && !e.Relevant {
 			x.setChain(ctx, &e, r, i)
 		}
 		e.Verdict = e.verdict(r.mostProbable())
@@ -102,7 +102,9 @@ func (x *Searcher) place(ctx context.Context, e *Explanation, r *retrieval, i in
 	}
 	// Match only this skill. The score is on the same scale, because BM25 counts all
 	// skills, whatever the scope.
-	hits, err := x.leg(r.view.Set).match(ctx, r.view, r.prompt, r.view.Only(i), 1)
+	var only snapshot.Skills
+	only.Add(i)
+	hits, err := x.leg(r.view.Set).match(ctx, r.view.In(r.view.NewScope(only)), r.prompt, 1)
 	if err != nil {
 		return err
 	}
@@ -220,7 +222,7 @@ func (a *Agent) rule(v *snapshot.View, i int, h *held) string {
 		return fmt.Sprintf("excludes it (%s)", strings.Join(excluding, "; "))
 	}
 	switch {
-	case h != nil && within(v, h.private, i):
+	case h != nil && h.private.Has(i):
 		return "does not use it, and only agents that use it see it"
 	case a.Include.empty():
 		return "sees only what it uses: " + strings.Join(a.Uses, ", ")

@@ -64,7 +64,7 @@ func benchmarkSnapshot(b *testing.B, docs []document) {
 	for _, terms := range []int{5, 25} {
 		list := prompts(b, s, terms)
 		b.Run(fmt.Sprintf("search/terms=%d", terms), func(b *testing.B) {
-			medianOf(b, func(i int) { search(b, s, list[i%len(list)], nil, 100) })
+			medianOf(b, func(i int) { search(b, s, list[i%len(list)], s.All(), 100) })
 		})
 	}
 	b.Run("nearest", func(b *testing.B) {
@@ -75,7 +75,7 @@ func benchmarkSnapshot(b *testing.B, docs []document) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := r.Nearest(p, nil, 100); err != nil {
+				if _, err := r.Nearest(p, s.All(), 100); err != nil {
 					b.Fatal(err)
 				}
 			})
@@ -96,7 +96,7 @@ func benchmarkSnapshot(b *testing.B, docs []document) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			search(b, s, list[i%len(list)], nil, 100)
+			search(b, s, list[i%len(list)], s.All(), 100)
 			if err := s.Close(); err != nil {
 				b.Fatal(err)
 			}

@@ -84,7 +84,7 @@ func TestContract(t *testing.T) {
 				for _, m := range all {
 					scores[ordinals[m.Row]] = m.Score
 				}
-				hits := search(t, s, terms, nil, 20)
+				hits := search(t, s, terms, s.All(), 20)
 				if len(hits) != min(20, len(all)) {
 					t.Fatalf("%d hits, want %d of %d", len(hits), min(20, len(all)), len(all))
 				}
@@ -157,9 +157,9 @@ func checkRecall(t *testing.T, r *snapshot.Reader, docs []document, vector func(
 			t.Fatal(err)
 		}
 		wanted++
-		exact := nearest(t, r, docs, v, nil)
+		exact := nearest(t, r, docs, v, firsts(len(docs)))
 		for _, k := range []int{10, 100} {
-			hits, err := r.Nearest(p, nil, k)
+			hits, err := r.Nearest(p, firsts(len(docs)), k)
 			if err != nil {
 				t.Fatal(err)
 			}

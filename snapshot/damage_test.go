@@ -40,7 +40,7 @@ func readSome(r *snapshot.Reader, docs int, prompt []float32) (out []any, err er
 	}
 	terms, e := r.Lookup(nil, []string{"w1", "w7", "w30", "w200", "w4000", "absent"})
 	keep(terms, e)
-	hits, e := r.Search(terms, nil, 30)
+	hits, e := r.Search(terms, firsts(2200), 30)
 	keep(hits, e)
 	for i := 0; i < docs; i += 20 {
 		d, e := r.Doc(i)
@@ -56,9 +56,9 @@ func readSome(r *snapshot.Reader, docs int, prompt []float32) (out []any, err er
 		ordinal, _, e := r.Ordinal(int64(3*i + 7))
 		keep(ordinal, e)
 	}
-	for _, f := range []func(string) (snapshot.Bitmap, bool, error){r.Tag, r.Source} {
+	for _, f := range []func(string) (snapshot.Skills, error){r.Tag, r.Source} {
 		for _, name := range []string{"tag 3", "source-2"} {
-			set, _, e := f(name)
+			set, e := f(name)
 			keep(set, e)
 		}
 	}
@@ -67,7 +67,7 @@ func readSome(r *snapshot.Reader, docs int, prompt []float32) (out []any, err er
 	first, last, e := r.Prefixed("skill-0011")
 	keep([]int{first, last}, e)
 	if p, e := r.Prompt(prompt); e == nil {
-		near, e := r.Nearest(p, nil, 20)
+		near, e := r.Nearest(p, firsts(2200), 20)
 		keep(near, e)
 	}
 	return out, err
@@ -206,7 +206,7 @@ func TestConcurrent(t *testing.T) {
 				err = s.Read(func(r *snapshot.Reader) error {
 					terms, err := r.Lookup(nil, []string{fmt.Sprintf("w%d", j%40)})
 					if err == nil {
-						_, err = r.Search(terms, nil, 10)
+						_, err = r.Search(terms, s.All(), 10)
 					}
 					return err
 				})

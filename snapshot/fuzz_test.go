@@ -102,8 +102,8 @@ func useAll(path string) error {
 
 func readAll(r *Reader) error {
 	terms, err1 := r.Lookup(nil, []string{"csv", "form", "table", ""})
-	_, err2 := r.Search(terms, nil, math.MaxInt)
-	_, err3 := r.Among(terms, r.s.NewBitmap())
+	_, err2 := r.Search(terms, r.s.All(), math.MaxInt)
+	_, err3 := r.Among(terms, nil)
 	begin, err4 := r.Beginning("")
 	errs := []error{err1, err2, err3, err4}
 	for _, t := range begin {
@@ -118,8 +118,8 @@ func readAll(r *Reader) error {
 		errs = append(errs, err1, err2, err3, err4, err5)
 	}
 	_, _, err1 = r.Prefixed("p")
-	_, _, err2 = r.Tag("data")
-	_, _, err3 = r.Source("a")
+	_, err2 = r.Tag("data")
+	_, err3 = r.Source("a")
 	_, _, err4 = r.Ordinal(7)
 	_, err5 := r.Hidden()
 	_, err6 := r.Claims([]string{"csv", "tabl", "form"})
@@ -132,8 +132,8 @@ func readAll(r *Reader) error {
 		if err1 != nil {
 			return err1
 		}
-		_, err2 := r.Nearest(p, nil, 5)
-		_, err3 := r.Nearest(p, nil, 0) // by codes, also of few documents
+		_, err2 := r.Nearest(p, r.s.All(), 5)
+		_, err3 := r.Nearest(p, r.s.All(), 0) // by codes, also of few documents
 		errs = append(errs, err2, err3)
 	}
 	return errors.Join(errs...)

@@ -174,8 +174,16 @@ func lookup(tb testing.TB, s *snapshot.Snapshot, terms ...string) (list []snapsh
 	return list
 }
 
+// firsts returns the set of the first n documents.
+func firsts(n int) (s snapshot.Skills) {
+	for i := range n {
+		s.Add(i)
+	}
+	return s
+}
+
 // search looks the terms up and returns the best k documents.
-func search(tb testing.TB, s *snapshot.Snapshot, terms []string, allowed snapshot.Bitmap, k int) (hits []snapshot.Hit) {
+func search(tb testing.TB, s *snapshot.Snapshot, terms []string, allowed snapshot.Skills, k int) (hits []snapshot.Hit) {
 	tb.Helper()
 	err := s.Read(func(r *snapshot.Reader) error {
 		list, err := r.Lookup(nil, terms)

@@ -104,9 +104,9 @@ type work struct {
 }
 
 // Search returns the k documents that best match any of the terms, by BM25: best first,
-// ties by ordinal. It considers only documents in allowed; nil means all. The terms must
-// come from Lookup. Each counts as often as it occurs in terms, weighted by its IDF.
-func (r *Reader) Search(terms []Term, allowed Bitmap, k int) ([]Hit, error) {
+// ties by ordinal. It considers only documents in allowed. The terms must come from Lookup.
+// Each counts as often as it occurs in terms, weighted by its IDF.
+func (r *Reader) Search(terms []Term, allowed Skills, k int) ([]Hit, error) {
 	s := r.s
 	w := s.works.Get().(*work)
 	if err := s.startLists(w, terms); err != nil {
@@ -152,9 +152,9 @@ func (s *Snapshot) startLists(w *work, terms []Term) error {
 }
 
 // Among returns, for each term, how many documents of set have it. The terms must come from
-// Lookup, and set must not be nil. The time grows with the size of set or with the
+// Lookup. The time grows with the size of set or with the
 // postings, whichever is smaller.
-func (r *Reader) Among(terms []Term, set Bitmap) ([]int, error) {
+func (r *Reader) Among(terms []Term, set Skills) ([]int, error) {
 	s := r.s
 	w := s.works.Get().(*work)
 	defer s.works.Put(w)
@@ -178,9 +178,9 @@ func (r *Reader) Among(terms []Term, set Bitmap) ([]int, error) {
 }
 
 // stretches returns the documents of a set as offsets in each stretch.
-func (m Bitmap) stretches() [][]uint16 {
-	lists := make([][]uint16, (64*len(m)+stretch-1)/stretch)
-	for w, x := range m {
+func (s Skills) stretches() [][]uint16 {
+	lists := make([][]uint16, (64*len(s)+stretch-1)/stretch)
+	for w, x := range s {
 		for ; x != 0; x &= x - 1 {
 			doc := 64*w + bits.TrailingZeros64(x)
 			lists[doc/stretch] = append(lists[doc/stretch], uint16(doc%stretch))
@@ -190,7 +190,7 @@ func (m Bitmap) stretches() [][]uint16 {
 }
 
 // among counts the documents of the current stretch that are members of set.
-func (l *list) among(members []uint16, set Bitmap, first int) int {
+func (l *list) among(members []uint16, set Skills, first int) int {
 	n, count := len(l.docs)/2, 0
 	at := func(i int) uint16 { return binary.LittleEndian.Uint16(l.docs[2*i:]) }
 	if len(members)*bits.Len(uint(n)) < n {
@@ -210,7 +210,7 @@ func (l *list) among(members []uint16, set Bitmap, first int) int {
 }
 
 // stretch scores n documents from first on, and offers them to the best hits.
-func (w *work) stretch(first, n int, allowed Bitmap, table *impacts) {
+func (w *work) stretch(first, n int, allowed Skills, table *impacts) {
 	found := 0
 	for i := range w.lists {
 		if l := &w.lists[i]; l.at == first/stretch {
@@ -248,7 +248,7 @@ func (l *list) add(sums *[stretch]float32, table *impacts) {
 }
 
 // take offers the documents of a term to the best hits and resets their sums to 0.
-func (l *list) take(sums []float32, first int, allowed Bitmap, best *top) {
+func (l *list) take(sums []float32, first int, allowed Skills, best *top) {
 	for docs := l.docs; len(docs) >= 2; docs = docs[2:] {
 		d := int(binary.LittleEndian.Uint16(docs))
 		if d >= len(sums) || sums[d] == 0 {
@@ -263,7 +263,7 @@ func (l *list) take(sums []float32, first int, allowed Bitmap, best *top) {
 
 // takeAll offers all documents with a score to the best hits. It tests 8 at a time, because
 // most are below the floor. The bits of non-negative floats sort like the floats.
-func takeAll(sums []float32, first int, allowed Bitmap, best *top) {
+func takeAll(sums []float32, first int, allowed Skills, best *top) {
 	below := max(bitsOf(best.least()), 1) - 1
 	for d := 0; d < len(sums); d += 8 {
 		part := sums[d:min(d+8, len(sums))]

@@ -15,8 +15,8 @@ import (
 
 // A Set is one generation of a catalog as searches see it: a base with all skills, and
 // perhaps a delta with the skills that have changed since. Skills have numbers: their
-// ordinals in the base, continued in the delta. A Set never changes, except for what Cached
-// keeps.
+// ordinals in the base, and higher ones in the delta. A Set never changes, except for what
+// Cached keeps.
 type Set struct {
 	Info
 	// Compiled means that the snapshots hold the full text of all skills. Otherwise
@@ -32,14 +32,17 @@ type Set struct {
 	notes    sync.Map    // see Cached
 }
 
-// A segment is a snapshot of some of the skills.
+// A segment is a snapshot of some of the skills. Nobody else but a View knows segments.
 type segment struct {
 	*Snapshot
-	first   int    // number of its first skill
-	live    Bitmap // documents that no later segment replaces
-	gone    Bitmap // replaced documents; nil means none
-	offered Bitmap // live documents that are offered under their names
-	away    Bitmap // live documents that would be offered if their sources were not away
+	first int    // number of its first skill, a multiple of 64, so that each segment has words of its own in Skills
+	gone  Skills // documents that a later segment replaces
+}
+
+// part returns the skills of the segment as documents.
+func (g *segment) part(s Skills) Skills {
+	from := min(g.first/64, len(s))
+	return s[from:min(from+wordsFor(g.Len()), len(s))]
 }
 
 // at returns the segment of a skill and its ordinal there.
@@ -72,62 +75,71 @@ func NewSet(snaps ...*Snapshot) (*Set, error) {
 	if err := json.Unmarshal(newest.Meta().Extra, &s.Info); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", newest.Path(), ErrDamaged, err)
 	}
-	first := 0
+	all := &Scope{All: true}
 	for _, snap := range snaps {
-		replaced := s.Replaced
-		if snap == newest {
-			replaced = nil
+		g := segment{Snapshot: snap, first: 64 * len(all.In)}
+		if snap != newest {
+			if err := g.setGone(s.Replaced); err != nil {
+				return nil, err
+			}
 		}
-		g := segment{Snapshot: snap, first: first}
-		if err := g.fill(replaced, s.Sources); err != nil {
+		part, err := g.scope(s.Sources)
+		if err != nil {
 			return nil, err
 		}
+		all.In, all.Offered, all.Away = append(all.In, part.In...), append(all.Offered, part.Offered...), append(all.Away, part.Away...)
 		s.segments = append(s.segments, g)
-		first += snap.Len()
 	}
-	s.all = s.whole()
+	all.Visible = all.Offered.Count()
+	s.all = all
 	return s, nil
 }
 
-// fill computes which documents of the segment count. Skills in replaced do not, and
-// those of sources that are away are not offered. Nobody sees those of a source that was
-// copied.
-func (g *segment) fill(replaced []int64, sources []store.Source) error {
+// setGone notes the documents of replaced rows.
+func (g *segment) setGone(replaced []int64) error {
 	return g.Read(func(r *Reader) error {
-		gone := g.NewBitmap()
 		for _, row := range replaced {
 			doc, ok, err := r.Ordinal(row)
 			if err != nil {
 				return err
 			}
 			if ok {
-				gone.Set(doc)
-				g.gone = gone
-			}
-		}
-		hidden, err := r.Hidden()
-		if err != nil {
-			return err
-		}
-		g.live = g.All().AndNot(gone)
-		g.offered, g.away = g.live.AndNot(hidden), g.NewBitmap()
-		for _, s := range sources {
-			if !s.Away {
-				continue
-			}
-			own, ok, err := r.Source(s.Label)
-			if err != nil {
-				return err
-			}
-			if ok && s.Walked == store.Copied {
-				g.live, g.offered = g.live.AndNot(own), g.offered.AndNot(own)
-			} else if ok {
-				g.away = g.away.Or(g.offered.And(own))
-				g.offered = g.offered.AndNot(own)
+				g.gone.Add(doc)
 			}
 		}
 		return nil
 	})
+}
+
+// scope returns the documents of the segment that are in the set. Replaced ones are not,
+// and those of sources that are away are not offered. Nobody sees those of a source that
+// was copied.
+func (g *segment) scope(sources []store.Source) (s Scope, err error) {
+	err = g.Read(func(r *Reader) error {
+		hidden, err := r.Hidden()
+		if err != nil {
+			return err
+		}
+		s.In = g.All().AndNot(g.gone)
+		s.Offered, s.Away = s.In.AndNot(hidden), make(Skills, len(s.In))
+		for _, src := range sources {
+			if !src.Away {
+				continue
+			}
+			own, err := r.Source(src.Label)
+			if err != nil {
+				return err
+			}
+			if src.Walked == store.Copied {
+				s.In = s.In.AndNot(own)
+			} else {
+				s.Away = s.Away.Or(s.Offered.And(own))
+			}
+			s.Offered = s.Offered.AndNot(own)
+		}
+		return nil
+	})
+	return s, err
 }
 
 // fits reports whether the delta, if there is one, was made for the base.
@@ -152,18 +164,10 @@ func (s *Set) Weights() skill.Weights { return s.segments[0].Meta().Weights }
 func (s *Set) Dim() int { return s.segments[0].Meta().Dim }
 
 // Size returns the number of skills, including shadowed ones.
-func (s *Set) Size() int { return s.count(func(g *segment) Bitmap { return g.live }) }
+func (s *Set) Size() int { return s.all.In.Count() }
 
 // Offered returns the number of offered skills.
-func (s *Set) Offered() int { return s.count(func(g *segment) Bitmap { return g.offered }) }
-
-func (s *Set) count(of func(*segment) Bitmap) int {
-	all := 0
-	for n := range s.segments {
-		all += of(&s.segments[n]).Count()
-	}
-	return all
-}
+func (s *Set) Offered() int { return s.all.Visible }
 
 // Cached returns the value that is kept under a key. At the first call it calls make and
 // keeps the result, but not an error. What is kept stays as long as the set, so keys must be
@@ -213,7 +217,7 @@ func (s *Set) Shares(o *Set) bool {
 // Read calls f with a View of all skills. It returns the first error of the View, else the
 // error of f. After Close it returns ErrClosed.
 func (s *Set) Read(f func(*View) error) error {
-	return s.enter(&View{Set: s, scope: s.all, readers: make([]*Reader, 0, len(s.segments)), err: new(error)}, f)
+	return s.enter(&View{Set: s, Scope: s.all, readers: make([]*Reader, 0, len(s.segments)), err: new(error)}, f)
 }
 
 // enter opens a Reader for each segment, one inside the other, and then calls f.

@@ -3,6 +3,7 @@ package snapshot_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -55,8 +56,8 @@ func view(t *testing.T, s *snapshot.Set, f func(v *snapshot.View)) {
 	}
 }
 
-// TestNumbering: the numbers of skills are ordinals in the base, continued in the delta, and
-// replaced skills are not found.
+// TestNumbering: the numbers of skills are ordinals in the base, higher ones in the delta,
+// and replaced skills are not found.
 func TestNumbering(t *testing.T) {
 	t.Parallel()
 	s := example(t)
@@ -65,34 +66,31 @@ func TestNumbering(t *testing.T) {
 	}
 	view(t, s, func(v *snapshot.View) {
 		got := map[int]string{}
-		v.Each(func(i int) {
-			n, doc := v.At(i)
-			got[i] = fmt.Sprintf("%s %d %d %v %d %s", v.ID(i), n, doc, v.IsOffered(i), v.Facts(i).Row, v.Doc(i).Key)
-		})
-		want := map[int]string{0: "a 0 0 true 1 a", 3: "d 0 3 true 4 d", 4: "e 0 4 false 5 d", 5: "b 1 0 true 2 b", 6: "bb 1 1 true 9 bb"}
-		for i := range 7 {
-			if got[i] != want[i] {
-				t.Errorf("skill %d: %q, want %q", i, got[i], want[i])
-			}
+		for i := range v.Scope.In.All() {
+			got[i] = fmt.Sprintf("%s %v %d %s", v.ID(i), v.Scope.Offered.Has(i), v.Facts(i).Row, v.Doc(i).Key)
 		}
-		for row, want := range map[int64]int{1: 0, 2: 5, 3: -1, 5: 4, 9: 6, 77: -1} {
+		want := map[int]string{0: "a true 1 a", 3: "d true 4 d", 4: "e false 5 d", 64: "b true 2 b", 65: "bb true 9 bb"}
+		if !maps.Equal(got, want) {
+			t.Errorf("skills %v, want %v", got, want)
+		}
+		for row, want := range map[int64]int{1: 0, 2: 64, 3: -1, 5: 4, 9: 65, 77: -1} {
 			if i, ok := v.ByRow(row); ok != (want >= 0) || ok && i != want {
 				t.Errorf("row %d is skill %d, %v; want %d", row, i, ok, want)
 			}
 		}
-		for key, want := range map[string]int{"a": 0, "b": 5, "bb": 6, "c": -1, "e": -1, "": -1} {
-			if i, ok := v.Find(key); ok != (want >= 0) || ok && i != want {
+		for key, want := range map[string]int{"a": 0, "b": 64, "bb": 65, "c": -1, "e": -1, "": -1} {
+			if i, ok := v.Names().Find(key); ok != (want >= 0) || ok && i != want {
 				t.Errorf("%q is skill %d, %v; want %d", key, i, ok, want)
 			}
 		}
-		if got := v.Prefixed("b", func(string) bool { return true }); !slices.Equal(got, []int{5, 6}) {
+		if got := v.Names().Prefixed("b"); !slices.Equal(got, []int{64, 65}) {
 			t.Errorf("names that begin with b: %v", got)
 		}
 		var sorted []int
-		for _, l := range v.Sorted(func(i int) bool { return i != 3 }) {
+		for _, l := range v.Names().Sorted(v.Scope.In.AndNot(snapshot.Skills{1 << 3})) {
 			sorted = append(sorted, l.I)
 		}
-		if want := []int{0, 5, 6, 4}; !slices.Equal(sorted, want) {
+		if want := []int{0, 64, 65, 4}; !slices.Equal(sorted, want) {
 			t.Errorf("by name %v, want %v", sorted, want)
 		}
 	})
@@ -103,55 +101,49 @@ func TestNumbering(t *testing.T) {
 func TestFrequencies(t *testing.T) {
 	t.Parallel()
 	view(t, example(t), func(v *snapshot.View) {
-		got := v.Frequencies(v.Lookup([]string{"common", "bodyb", "bodyc", "bodybb", "e", "absent"}))
+		got := v.Retriever().Frequencies(v.Retriever().Lookup([]string{"common", "bodyb", "bodyc", "bodybb", "e", "absent", "a"}), 6)
 		if want := []int{5, 1, 0, 1, 1, 0}; !slices.Equal(got, want) {
 			t.Errorf("frequencies %v, want %v", got, want)
 		}
 	})
 	view(t, setOf(t, named(nil, "a", "b"), nil, nil), func(v *snapshot.View) {
-		if got := v.Frequencies(v.Lookup([]string{"common", "bodyb"})); !slices.Equal(got, []int{2, 1}) {
+		if got := v.Retriever().Frequencies(v.Retriever().Lookup([]string{"common", "bodyb"}), 2); !slices.Equal(got, []int{2, 1}) {
 			t.Errorf("without a delta %v", got)
 		}
 	})
 }
 
-// TestScope: a scope holds the documents that its function returns; a search finds only
-// the offered ones.
+// TestScope: of the skills of a scope, a search finds only the offered ones.
 func TestScope(t *testing.T) {
 	t.Parallel()
 	view(t, example(t), func(v *snapshot.View) {
-		without := v.NewScope(func(n int, _ *snapshot.Reader, live snapshot.Bitmap) snapshot.Bitmap {
-			if n == 0 {
-				return live.AndNot(snapshot.Bitmap{1 << 3})
-			}
-			return live
-		})
-		if without.Allowed(3) || !without.Searches(4) || v.In(without).ID(4) != "d" {
+		without := v.NewScope(v.Scope.In.AndNot(snapshot.Skills{1 << 3}))
+		if without.In.Has(3) || !without.Offered.Has(4) || v.In(without).ID(4) != "d" {
 			t.Error("a scope without d does not offer the other d")
 		}
-		all := v.NewScope(func(_ int, _ *snapshot.Reader, live snapshot.Bitmap) snapshot.Bitmap { return live })
-		only := v.Only(5)
-		for i := range 7 {
-			there := !slices.Contains([]int{1, 2}, i)
-			if all.Allowed(i) != there || all.Searches(i) != (there && i != 4) {
-				t.Errorf("skill %d: allowed %v, searched %v", i, all.Allowed(i), all.Searches(i))
+		all := v.NewScope(v.Scope.In)
+		only, other := v.NewScope(snapshot.Skills{0, 1}), v.NewScope(snapshot.Skills{1 << 4})
+		for i := range 66 {
+			there := slices.Contains([]int{0, 3, 4, 64, 65}, i)
+			if all.In.Has(i) != there || all.Offered.Has(i) != (there && i != 4) {
+				t.Errorf("skill %d: allowed %v, searched %v", i, all.In.Has(i), all.Offered.Has(i))
 			}
-			if only.Allowed(i) != (i == 5) || only.Searches(i) != (i == 5) {
-				t.Errorf("skill %d in the scope of 5: %v, %v", i, only.Allowed(i), only.Searches(i))
+			if only.In.Has(i) != (i == 64) || only.Offered.Has(i) != (i == 64) {
+				t.Errorf("skill %d in the scope of 64: %v, %v", i, only.In.Has(i), only.Offered.Has(i))
 			}
 		}
-		if all.Visible != 4 || only.Visible != 1 || v.Only(4).Visible != 1 {
-			t.Errorf("%d, %d and %d skills are searched", all.Visible, only.Visible, v.Only(4).Visible)
+		if all.Visible != 4 || only.Visible != 1 || other.Visible != 1 {
+			t.Errorf("%d, %d and %d skills are searched", all.Visible, only.Visible, other.Visible)
 		}
 		found := func(s *snapshot.Scope, k int) (list []int) {
-			for _, h := range v.Search(v.Lookup([]string{"common"}), s, k) {
+			for _, h := range v.Retriever().Search(v.Retriever().Lookup([]string{"common"}), []snapshot.TermWeight{{IDF: 1}}, s.Offered, k) {
 				list = append(list, h.Doc)
 			}
 			return list
 		}
 		got := found(all, 9)
 		slices.Sort(got)
-		if !slices.Equal(got, []int{0, 3, 5, 6}) || !slices.Equal(found(only, 9), []int{5}) || len(found(all, 2)) != 2 {
+		if !slices.Equal(got, []int{0, 3, 64, 65}) || !slices.Equal(found(only, 9), []int{64}) || len(found(all, 2)) != 2 {
 			t.Errorf("found %v, %v and %v", got, found(only, 9), found(all, 2))
 		}
 	})

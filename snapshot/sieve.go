@@ -27,18 +27,16 @@ type sieve struct {
 }
 
 // start finds the eligible documents among the first docs and returns their number.
-func (v *sieve) start(docs int, allowed Bitmap, vectored []byte) int {
+func (v *sieve) start(docs int, allowed Skills, vectored []byte) int {
 	v.eligible = v.eligible[:0]
 	n := 0
 	for i := 0; len(vectored) >= 8; i++ {
 		w := binary.LittleEndian.Uint64(vectored)
 		vectored = vectored[8:]
-		switch {
-		case allowed == nil:
-		case i < len(allowed):
-			w &= allowed[i]
-		default:
+		if i >= len(allowed) {
 			w = 0
+		} else {
+			w &= allowed[i]
 		}
 		if left := docs - 64*i; left < 64 {
 			w &= 1<<left - 1

@@ -164,7 +164,7 @@ func TestMeanLength(t *testing.T) {
 				list[i].IDF = common[i].IDF
 			}
 			if err == nil {
-				hits, err = r.Search(list, nil, len(docs))
+				hits, err = r.Search(list, firsts(len(docs)), len(docs))
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -183,7 +183,7 @@ func TestMeanLength(t *testing.T) {
 	}
 	got := append(parts(base, 0, common), parts(delta, 800, common)...)
 	slices.SortFunc(got, func(a, b snapshot.Hit) int { return gocmp.Or(gocmp.Compare(b.Score, a.Score), a.Doc-b.Doc) })
-	if want := search(t, whole, terms, nil, len(docs)); !slices.Equal(got, want) || len(want) == 0 {
+	if want := search(t, whole, terms, whole.All(), len(docs)); !slices.Equal(got, want) || len(want) == 0 {
 		t.Errorf("%d hits in two parts, %d in one, or others", len(got), len(want))
 	}
 }
@@ -253,7 +253,7 @@ func frequencies(docs []document) map[string]int {
 
 // checkHits compares hits with the scores of all documents: each hit has its document's
 // score, within one hundredth, and no document that was left out scores higher.
-func checkHits(t *testing.T, hits []snapshot.Hit, scores []float64, allowed snapshot.Bitmap, k int) {
+func checkHits(t *testing.T, hits []snapshot.Hit, scores []float64, allowed snapshot.Skills, k int) {
 	t.Helper()
 	found := make(map[int]bool)
 	worst := math.Inf(1)
@@ -292,12 +292,12 @@ func TestSearchAgainstDefinition(t *testing.T) {
 			for range testsize.Rounds(20, 60) {
 				terms := append(g.terms(g.rng.IntN(12)), "absent")
 				terms = append(terms, terms[0]) // counts twice
-				allowed := snapshot.Bitmap(nil)
+				allowed := s.All()
 				if g.rng.IntN(2) == 0 {
-					allowed = s.NewBitmap()
+					allowed = nil
 					for i := range n {
 						if g.rng.IntN(3) == 0 {
-							allowed.Set(i)
+							allowed.Add(i)
 						}
 					}
 				}
@@ -324,13 +324,13 @@ func TestStretches(t *testing.T) {
 	}
 	s := build(t, docs, 0)
 	var got []int
-	for _, h := range search(t, s, []string{"rare"}, nil, 10) {
+	for _, h := range search(t, s, []string{"rare"}, s.All(), 10) {
 		got = append(got, h.Doc)
 	}
 	if want := []int{3, 65_535, 65_536, 139_999}; !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)
 	}
-	if hits := search(t, s, []string{"filler"}, nil, 200_000); len(hits) != len(docs) {
+	if hits := search(t, s, []string{"filler"}, s.All(), 200_000); len(hits) != len(docs) {
 		t.Errorf("%d of %d documents", len(hits), len(docs))
 	}
 	checkOccurrences(t, s, "rare")
@@ -380,8 +380,8 @@ func TestScopes(t *testing.T) {
 	read(t, s, func(r *snapshot.Reader) { checkScopes(t, r, s.All(), docs) })
 }
 
-func checkScopes(t *testing.T, r *snapshot.Reader, all snapshot.Bitmap, docs []document) {
-	check := func(set snapshot.Bitmap, in func(d *snapshot.Document) bool) {
+func checkScopes(t *testing.T, r *snapshot.Reader, all snapshot.Skills, docs []document) {
+	check := func(set snapshot.Skills, in func(d *snapshot.Document) bool) {
 		t.Helper()
 		for i := range docs {
 			if set.Has(i) != in(&docs[i].Document) {
@@ -394,10 +394,10 @@ func checkScopes(t *testing.T, r *snapshot.Reader, all snapshot.Bitmap, docs []d
 			return slices.ContainsFunc(d.Tags, func(tag string) bool { return strings.EqualFold(tag, name) })
 		}
 	}
-	tag := func(name string) snapshot.Bitmap {
-		set, ok, err := r.Tag(name)
-		if !ok || err != nil {
-			t.Fatalf("tag %q: %v, %v", name, ok, err)
+	tag := func(name string) snapshot.Skills {
+		set, err := r.Tag(name)
+		if set.Count() == 0 || err != nil {
+			t.Fatalf("tag %q: %v, %v", name, set, err)
 		}
 		check(set, tagged(name))
 		return set
@@ -417,15 +417,15 @@ func checkScopes(t *testing.T, r *snapshot.Reader, all snapshot.Bitmap, docs []d
 	}
 	check(hidden, func(d *snapshot.Document) bool { return d.Hidden })
 	check(all.AndNot(a), func(d *snapshot.Document) bool { return !tagged("tag 1")(d) })
-	source, ok, err := r.Source("source-1")
-	if !ok || err != nil {
-		t.Fatal(ok, err)
+	source, err := r.Source("source-1")
+	if err != nil {
+		t.Fatal(err)
 	}
 	check(source, func(d *snapshot.Document) bool { return d.Source == "source-1" })
-	for _, f := range []func(string) (snapshot.Bitmap, bool, error){r.Tag, r.Source} {
+	for _, f := range []func(string) (snapshot.Skills, error){r.Tag, r.Source} {
 		for _, name := range []string{"SOURCE-1", "absent"} {
-			if _, ok, err := f(name); ok || err != nil {
-				t.Errorf("unknown %q: %v, %v", name, ok, err)
+			if set, err := f(name); set.Count() > 0 || err != nil {
+				t.Errorf("unknown %q: %v, %v", name, set, err)
 			}
 		}
 	}
@@ -451,9 +451,9 @@ func checkNearest(t *testing.T, r *snapshot.Reader, g *generator, docs []documen
 		if err != nil {
 			t.Fatal(err)
 		}
-		allowed := snapshot.Bitmap(nil)
+		allowed := firsts(len(docs))
 		if round%2 == 1 {
-			allowed, _, _ = r.Source("source-1")
+			allowed, _ = r.Source("source-1")
 		}
 		want := nearest(t, r, docs, v, allowed)
 		hits, err := r.Nearest(p, allowed, 50)
@@ -475,7 +475,7 @@ func checkNearest(t *testing.T, r *snapshot.Reader, g *generator, docs []documen
 
 // nearest computes the sums of cosines from the original vectors, and checks the
 // snapshot's cosines against them.
-func nearest(t *testing.T, r *snapshot.Reader, docs []document, v []float32, allowed snapshot.Bitmap) []snapshot.Hit {
+func nearest(t *testing.T, r *snapshot.Reader, docs []document, v []float32, allowed snapshot.Skills) []snapshot.Hit {
 	t.Helper()
 	p, err := r.Prompt(v)
 	if err != nil {
@@ -665,12 +665,13 @@ func TestAmong(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, list := range [][]int{{}, {0}, {3, 4, 65_535, 65_536, 66_001, n - 1}, nil} {
-			set, want := s.NewBitmap(), make([]int, 4)
+			var set snapshot.Skills
+			want := make([]int, 4)
 			for i := range n {
 				if list != nil && !slices.Contains(list, i) || list == nil && i%2 == 0 {
 					continue
 				}
-				set.Set(i)
+				set.Add(i)
 				for at, has := range []bool{true, false, i%3 == 0, i == 66_001} {
 					if has {
 						want[at]++

@@ -177,38 +177,3 @@ func (r *Reader) Patterns() (list []Pattern, err error) {
 	}
 	return list, err
 }
-
-// Claims returns the claims of all offered skills of the catalog to a text that has these
-// terms. Doc is the number of a skill.
-func (v *View) Claims(terms []string) (all []Claim) {
-	v.Segments(func(n int, r *Reader, _ Bitmap) error {
-		list, err := r.Claims(terms)
-		for _, c := range list {
-			if g := &v.segments[n]; g.offered.Has(c.Doc) {
-				c.Doc += g.first
-				all = append(all, c)
-			}
-		}
-		return err
-	})
-	return all
-}
-
-// Patterns returns the patterns of all offered skills of the catalog, the cheapest first,
-// then by text. Doc is the number of a skill.
-func (v *View) Patterns() (all []Pattern) {
-	v.Segments(func(n int, r *Reader, _ Bitmap) error {
-		list, err := r.Patterns()
-		for _, p := range list {
-			if g := &v.segments[n]; g.offered.Has(p.Doc) {
-				p.Doc += g.first
-				all = append(all, p)
-			}
-		}
-		return err
-	})
-	slices.SortStableFunc(all, func(a, b Pattern) int {
-		return cmp.Or(cmp.Compare(a.Cost, b.Cost), strings.Compare(a.Text, b.Text))
-	})
-	return all
-}

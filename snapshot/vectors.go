@@ -244,9 +244,9 @@ func dotSum(pairs []pairs, b, c []byte) int64 {
 func upper(t uint64) int64 { return (int64(t) - int64(int32(t))) >> 32 }
 
 // Nearest returns the k documents with the highest sums of both cosines: best first, ties
-// by ordinal. It considers only documents in allowed; nil means all. Among many documents
-// it may miss one in fifty, but hardly ever one of the best.
-func (r *Reader) Nearest(p *Prompt, allowed Bitmap, k int) ([]Hit, error) {
+// by ordinal. It considers only documents in allowed. Among many documents it may miss one
+// in fifty, but hardly ever one of the best.
+func (r *Reader) Nearest(p *Prompt, allowed Skills, k int) ([]Hit, error) {
 	if err := r.checkPrompt(p); err != nil {
 		return nil, err
 	}
@@ -269,7 +269,7 @@ func (r *Reader) Nearest(p *Prompt, allowed Bitmap, k int) ([]Hit, error) {
 }
 
 // sift selects the documents whose vectors must be compared.
-func (r *Reader) sift(p *Prompt, v *sieve, allowed Bitmap, k int) error {
+func (r *Reader) sift(p *Prompt, v *sieve, allowed Skills, k int) error {
 	h := &r.s.header
 	vectored, err := r.s.bytes(vectoredSection, 0, h.sizes[vectoredSection])
 	if err != nil {

@@ -128,13 +128,13 @@ func TestSieve(t *testing.T) {
 	for _, share := range []int{1, 2, 20} { // one in so many documents is eligible
 		for _, n := range []int{1, 7, 40, 2000} {
 			t.Run(fmt.Sprint(share, "/", n), func(t *testing.T) {
-				vectored, allowed := make([]byte, (docs+63)/64*8), make(Bitmap, docs/64) // the last are not allowed
+				vectored, allowed := make([]byte, (docs+63)/64*8), make(Skills, docs/64) // the last are not allowed
 				var eligible []uint32
 				for i := range docs {
 					if rng.IntN(share) == 0 {
 						vectored[i/8] |= 1 << (i % 8)
 						if i/64 < len(allowed) {
-							allowed.Set(i)
+							allowed.Add(i)
 							eligible = append(eligible, uint32(i))
 						}
 					}

@@ -89,7 +89,7 @@ type writer struct {
 	tags     map[string]*set
 	places   map[string]int // first document of each place, see appendPlace
 	triggers triggerTable
-	vectored Bitmap
+	vectored Skills
 }
 
 func newWriter(d atomicfile.Disk, path string, m Meta) *writer {
@@ -197,7 +197,7 @@ func (w *writer) add(d *Document) error {
 		w.vectored = append(w.vectored, 0)
 	}
 	if d.Vectors.Full != nil {
-		w.vectored.Set(doc)
+		w.vectored.Add(doc)
 	}
 	return errors.Join(docs.spill(), facts.spill(), sketches.spill(), rows.spill(), first.spill(), second.spill())
 }
