@@ -185,7 +185,7 @@ func whole(r *sandbox.Request) string {
 		if len(line) > 4*maxAsked {
 			break
 		}
-		line += " " + shellQuoted(arg)
+		line += " " + sandbox.Quote(arg)
 	}
 	return words.Shorten(words.Line(line), maxAsked)
 }

@@ -193,20 +193,9 @@ func (s *acts) callScript(ctx context.Context, t *scriptTool, args string) (any,
 		text := err.Error()
 		return nil, &toolProblem{Fact: strings.ToUpper(text[:1]) + text[1:], Hint: "give a JSON object by the schema " + string(t.Parameters)}
 	}
-	res, err := s.run(ctx, t.skill, sandbox.Request{Command: shellQuoted(t.Path), Args: argv})
+	res, err := s.run(ctx, t.skill, sandbox.Request{Command: sandbox.Quote(t.Path), Args: argv})
 	if err != nil {
 		return nil, skillProblem(err, t.skill)
 	}
 	return ranOf(&res), nil
-}
-
-// shellQuoted returns a word that a shell reads as s.
-func shellQuoted(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -279,3 +279,11 @@ func unescape(s string) (text, pattern, meta string) {
 	}
 	return string(b), string(p), meta
 }
+
+// Quote returns a word of a command that a shell reads as s.
+func Quote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

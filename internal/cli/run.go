@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
-	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -139,10 +138,7 @@ func runScript(ctx context.Context, ui *screen, c *catalog, e *executorChoice, a
 	}
 	r := sandbox.Request{Command: args[1], Allowed: allow}
 	if len(args) > 2 {
-		if r.Command, err = syntax.Quote(args[1], syntax.LangPOSIX); err != nil {
-			return fmt.Errorf("the command %q: %w", args[1], err)
-		}
-		r.Args = args[2:]
+		r.Command, r.Args = sandbox.Quote(args[1]), args[2:]
 	}
 	if f, ok := ui.stdin.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
 		r.Stdin = ui.stdin

@@ -135,7 +135,7 @@ func (g *Gate) refuse(q *Question) error {
 	if q.Unknown != "" {
 		refused.Hint = "it cannot be trusted, because " + q.Unknown
 	} else {
-		refused.Hint = strings.ReplaceAll(g.Hint, "%s", quoted(id))
+		refused.Hint = strings.ReplaceAll(g.Hint, "%s", sandbox.Quote(words.Line(id)))
 	}
 	return refused
 }

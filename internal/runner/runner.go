@@ -8,11 +8,9 @@ package runner
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/internal/trust"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/sandbox/executors"
 	"github.com/repertoire-skills/repertoire/search"
@@ -121,12 +119,4 @@ func (r *Runner) scripts(ctx context.Context) ([]agent.Tool, error) {
 		}
 	}
 	return tools[:min(len(tools), maxTools)], ctx.Err()
-}
-
-// quoted returns a name as it is typed in a shell.
-func quoted(name string) string {
-	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == "" {
-		return name
-	}
-	return "'" + strings.ReplaceAll(words.Line(name), "'", `'\''`) + "'"
 }
