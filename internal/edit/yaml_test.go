@@ -55,9 +55,9 @@ func TestAdd(t *testing.T) {
 		{"last line", "a", "a:\n- y", "a:\n- y\n- x\n"},
 		{"mapping", "a.b", "z: 1\n", "z: 1\na:\n  b:\n    - x\n"},
 		{"mapping that is there", "a.b", "a: # c\n    # d\n    c: 1\n", "a: # c\n    b:\n      - x\n    # d\n    c: 1\n"},
-		{"mapping in braces", "a.b", "a: {c: {d: [1, 2]}} # c\n", "a: {b: [x], c: {d: [1, 2]}} # c\n"},
-		{"mapping that is empty", "a.b", "a: {}\n", "a:\n  b:\n    - x\n"},
-		{"all in braces", "a.b", "{z: 1}\n", "{a: {b: [x]}, z: 1}\n"},
+		{"mapping in braces", "a.b", "a: {c: {d: [1, 2]}} # c\n", "a: {c: {d: [1, 2]}, b: [x]} # c\n"},
+		{"mapping that is empty", "a.b", "a: {}\n", "a: {b: [x]}\n"},
+		{"all in braces", "a.b", "{z: 1}\n", "{z: 1, a: {b: [x]}}\n"},
 		{"umlauts and a mark", "a", "\ufeffä: ü\nÄ: [ö]\na: [ä, ß]\n", "\ufeffä: ü\nÄ: [ö]\na: [ä, ß, x]\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -31,7 +31,8 @@ func (yamlFormat) set(data []byte, p Path, v any) ([]byte, error) {
 		}
 		k, value := child(at, name)
 		if k == nil {
-			return d.insert(at, key, wrapped(p[i:], v))
+			_, inList := p[len(p)-1].(int)
+			return d.insert(at, key, wrapped(p[i:], v), inList)
 		}
 		at, key = value, k
 	}
@@ -70,16 +71,20 @@ func (d *document) atEnd(text string) []byte {
 	return append(closed(d.data, d.eol), withEOL(text, d.eol)...)
 }
 
-// insert adds an object to a mapping, whose key is nil for the top.
-func (d *document) insert(m, key *yaml.Node, o any) ([]byte, error) {
+// insert adds an object to a mapping, whose key is nil for the top. Empty braces become lines,
+// unless all that the object holds is one item of a list.
+func (d *document) insert(m, key *yaml.Node, o any, inList bool) ([]byte, error) {
 	if m.Style&yaml.FlowStyle != 0 {
 		at := d.offset(m) + 1
-		if len(m.Content) == 0 && key != nil && m.Line == key.Line && bytes.HasPrefix(d.data[at-1:], []byte("{}")) {
+		if len(m.Content) == 0 && !inList && key != nil && m.Line == key.Line && bytes.HasPrefix(d.data[at-1:], []byte("{}")) {
 			return d.fill(key, m, o)
 		}
 		text := yamlFlow(o)
 		text = text[1 : len(text)-1]
-		if len(m.Content) > 0 {
+		if n := len(m.Content); n > 0 {
+			if _, end, err := d.extent(m.Content[n-1]); inList && err == nil {
+				return apply(d.data, splice{end, end, ", " + text}), nil
+			}
 			text += ", "
 		}
 		return apply(d.data, splice{at, at, text}), nil
