@@ -207,7 +207,7 @@ func TestAway(t *testing.T) {
 			t.Errorf("round %d: a second report %+v", round, r)
 		}
 		next := deferred(t, cfg)
-		if g := next.Glance(t.Context(), time.Minute); !g.Current {
+		if g := next.Owner().Glance(t.Context(), time.Minute); !g.Current {
 			t.Errorf("round %d: the next process finds %+v, want nothing changed", round, g)
 		}
 		for _, c := range []*repertoire.Catalog{c, next} {
@@ -254,7 +254,7 @@ func TestAwayFirst(t *testing.T) {
 	cfg, _ := onDisk(t, docs("a"))
 	cfg.Sources = append(cfg.Sources, away)
 	c := scanned(t, cfg)
-	if indexed, err := c.Indexed(t.Context()); !indexed || err != nil {
+	if indexed, err := c.Owner().Indexed(t.Context()); !indexed || err != nil {
 		t.Errorf("indexed %t, %v", indexed, err)
 	}
 	if g := glanceAt(t, cfg); !g.Current {
@@ -307,7 +307,7 @@ func TestEmptyInPlace(t *testing.T) {
 	rescan(t, c)
 	empty()
 	rescan(t, c)
-	try(t, c.Forget(t.Context(), "team"))
+	try(t, c.Owner().Forget(t.Context(), "team"))
 	if r := rescan(t, c)[0]; r.Away || !r.Complete {
 		t.Errorf("forgotten: %+v, want an empty root", r)
 	}
@@ -355,7 +355,7 @@ func TestForget(t *testing.T) {
 	try(t, os.Rename(dir, dir+"-away"))
 	rescan(t, c)
 	want(t, "away", list(t, c, nil, true), "one", "three", "two")
-	try(t, c.Forget(t.Context(), "team"))
+	try(t, c.Owner().Forget(t.Context(), "team"))
 	want(t, "forgotten", list(t, c, nil, true), "three")
 	if r := rescan(t, c); !r[0].Away || r[0].Removed != 0 || r[1].Unchanged != 1 {
 		t.Errorf("reports %+v", r)
@@ -391,7 +391,7 @@ func TestRescanAll(t *testing.T) {
 	try(t, os.Chtimes(filepath.Dir(file), longAgo, longAgo))
 	found := 0
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := c.RescanAll(ctx, func() {
+	if _, err := c.Owner().RescanAll(ctx, func() {
 		if found++; found == 300 {
 			cancel()
 		}
@@ -400,7 +400,7 @@ func TestRescanAll(t *testing.T) {
 	}
 	count("after an interruption")
 	found = 0
-	reports, err := c.RescanAll(t.Context(), func() {
+	reports, err := c.Owner().RescanAll(t.Context(), func() {
 		if found++; found%150 == 0 {
 			count(fmt.Sprintf("after %d skills", found))
 		}

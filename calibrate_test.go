@@ -32,7 +32,7 @@ func TestCalibrate(t *testing.T) {
 	if n := reference(t, c, nil); n != 0 {
 		t.Errorf("a rescan has calibrated: %d prompts", n)
 	}
-	try(t, c.Calibrate(t.Context()))
+	try(t, c.Owner().Calibrate(t.Context()))
 	if n := reference(t, c, nil); n != 500 {
 		t.Errorf("%d prompts", n)
 	}

@@ -123,7 +123,7 @@ func TestProblems(t *testing.T) {
 		"bad/SKILL.md": "no frontmatter\n", "good/SKILL.md": doc("good", "Does good."),
 	})
 	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
-	problems, err := c.Problems(t.Context())
+	problems, err := c.Owner().Problems(t.Context())
 	try(t, err)
 	real, err := filepath.EvalSymlinks(dir)
 	try(t, err)
@@ -141,7 +141,7 @@ func TestProblems(t *testing.T) {
 	}
 
 	inMemory := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "m", 0, map[string]string{"bad/SKILL.md": "no frontmatter\n"})}})
-	problems, err = inMemory.Problems(t.Context())
+	problems, err = inMemory.Owner().Problems(t.Context())
 	try(t, err)
 	if len(problems) != 1 || problems[0].Path != "bad/SKILL.md" {
 		t.Errorf("problems in memory %+v", problems)
@@ -154,8 +154,8 @@ func TestPath(t *testing.T) {
 	try(t, err)
 	t.Chdir(dir)
 	c := open(t, repertoire.Config{DB: filepath.Join("sub", "c.db")})
-	if want := filepath.Join(dir, "sub", "c.db"); c.Path() != want || c.Recovered() != "" {
-		t.Errorf("Path() = %s, Recovered() = %q; want %s and nothing", c.Path(), c.Recovered(), want)
+	if want := filepath.Join(dir, "sub", "c.db"); c.Path() != want || c.Owner().Recovered() != "" {
+		t.Errorf("Path() = %s, Recovered() = %q; want %s and nothing", c.Path(), c.Owner().Recovered(), want)
 	}
 }
 
@@ -244,7 +244,7 @@ func TestMisspeltScope(t *testing.T) {
 		if _, err := c.Block(t.Context(), "public", repertoire.Budget{}, a); err != nil {
 			t.Errorf("%s: %v", rule, err)
 		}
-		problems, err := c.Unmatched(t.Context(), a)
+		problems, err := c.Owner().Unmatched(t.Context(), a)
 		if err != nil || len(problems) != 1 || !strings.HasPrefix(problems[0].Message, "agent "+a.Name+": "+rule) {
 			t.Errorf("%s: problems %v, %v", rule, problems, err)
 		}

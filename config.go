@@ -17,7 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// Never is the schedule of a catalog that is rescanned only by Rescan.
+// Never is the schedule of a catalog that is rescanned only by Owner.Rescan.
 const Never = "never"
 
 // Always is the threshold of a catalog, a Query or a Budget that every prompt
@@ -71,7 +71,7 @@ type Config struct {
 	Deadline time.Duration
 
 	// Disturb is the share, up to 1, of the prompts that need no skill that may get an
-	// offer. The threshold that keeps to it depends on the catalog, see Calibrate. 0
+	// offer. The threshold that keeps to it depends on the catalog, see Owner.Calibrate. 0
 	// means .05, OnlyNamed that a prompt gets only the skills that it names.
 	Disturb float64
 
@@ -125,7 +125,7 @@ type Config struct {
 	Policy *Policy
 
 	// Schedule is when the sources are rescanned, as a cron spec; "" means
-	// "@every 5s", Never means that only Rescan and Freshen do.
+	// "@every 5s", Never means that only Owner.Rescan and Freshen do.
 	Schedule string
 
 	// Fetch brings the folders of sources in step with places elsewhere. A catalog with
@@ -151,7 +151,7 @@ type Config struct {
 	Heard func()
 
 	// Defer makes Open return without opening the catalog file, which is opened
-	// when something first needs it (see Glance), and then shows its errors; false
+	// when something first needs it (see Owner.Glance), and then shows its errors; false
 	// means that Open opens it.
 	Defer bool
 
@@ -195,7 +195,7 @@ type ConfigOptions struct {
 // OpenDefault opens the catalog that the command would open in folder dir; ""
 // means the working folder. Unlike most runs of the command it keeps the catalog
 // up to date on the configured schedule, until Close; after a configured schedule
-// of Never, call Freshen or Rescan.
+// of Never, call Freshen or Owner.Rescan.
 func OpenDefault(ctx context.Context, dir string) (*Catalog, error) {
 	cfg, err := ReadConfig(dir, nil)
 	if err != nil {

@@ -34,7 +34,7 @@ func closedCatalog(t *testing.T, cfg repertoire.Config) {
 	c, err := repertoire.Open(t.Context(), cfg)
 	try(t, err)
 	rescan(t, c)
-	try(t, c.Embed(t.Context(), nil))
+	try(t, c.Owner().Embed(t.Context(), nil))
 	try(t, c.Close())
 }
 
@@ -85,15 +85,15 @@ var calls = map[string]func(context.Context, *repertoire.Catalog) error{
 		return err
 	},
 	"Problems": func(ctx context.Context, c *repertoire.Catalog) error {
-		_, err := c.Problems(ctx)
+		_, err := c.Owner().Problems(ctx)
 		return err
 	},
 	"Twins": func(ctx context.Context, c *repertoire.Catalog) error {
-		_, err := c.Twins(ctx)
+		_, err := c.Owner().Twins(ctx)
 		return err
 	},
 	"Standing": func(ctx context.Context, c *repertoire.Catalog) error {
-		_, err := c.Standing(ctx, "skill-07", "")
+		_, err := c.Owner().Standing(ctx, "skill-07", "")
 		return err
 	},
 	"Size": func(ctx context.Context, c *repertoire.Catalog) error {
@@ -101,19 +101,19 @@ var calls = map[string]func(context.Context, *repertoire.Catalog) error{
 		return err
 	},
 	"Indexed": func(ctx context.Context, c *repertoire.Catalog) error {
-		_, err := c.Indexed(ctx)
+		_, err := c.Owner().Indexed(ctx)
 		return err
 	},
 	"Rescan": func(ctx context.Context, c *repertoire.Catalog) error {
-		_, err := c.Rescan(ctx, nil)
+		_, err := c.Owner().Rescan(ctx, nil)
 		return err
 	},
 	"RescanAll": func(ctx context.Context, c *repertoire.Catalog) error {
-		_, err := c.RescanAll(ctx, nil)
+		_, err := c.Owner().RescanAll(ctx, nil)
 		return err
 	},
-	"Forget": func(ctx context.Context, c *repertoire.Catalog) error { return c.Forget(ctx, "none") },
-	"Embed":  func(ctx context.Context, c *repertoire.Catalog) error { return c.Embed(ctx, nil) },
+	"Forget": func(ctx context.Context, c *repertoire.Catalog) error { return c.Owner().Forget(ctx, "none") },
+	"Embed":  func(ctx context.Context, c *repertoire.Catalog) error { return c.Owner().Embed(ctx, nil) },
 }
 
 // TestDamaged damages the file while the catalog is closed and while it is
@@ -162,7 +162,7 @@ func TestDamaged(t *testing.T) {
 // checkKept checks that the damaged file lies beside the catalog.
 func checkKept(t *testing.T, c *repertoire.Catalog, damaged []byte) {
 	t.Helper()
-	aside := c.Recovered()
+	aside := c.Owner().Recovered()
 	if filepath.Dir(aside) != filepath.Dir(c.Path()) {
 		t.Fatalf("the damaged file was kept as %q", aside)
 	}
@@ -252,11 +252,11 @@ func TestRepairInterrupted(t *testing.T) {
 	overwrite(t, cfg.DB)
 	c := open(t, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := c.Rescan(ctx, cancel) // ends at the first skill
+	_, err := c.Owner().Rescan(ctx, cancel) // ends at the first skill
 	if err == nil {
 		t.Fatal("no error from an interrupted rescan")
 	}
-	if indexed, err := c.Indexed(t.Context()); indexed || err != nil {
+	if indexed, err := c.Owner().Indexed(t.Context()); indexed || err != nil {
 		t.Errorf("Indexed() = %t, %v after an interrupted rescan", indexed, err)
 	}
 	rescan(t, c)
@@ -320,13 +320,13 @@ func TestReadOnly(t *testing.T) {
 	cfg.Embedder = new(embedtest.Fake)
 	c := open(t, cfg)
 	write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
-	if reports, err := c.Rescan(t.Context(), nil); len(reports) != 0 || !errors.Is(err, store.ErrReadOnly) {
+	if reports, err := c.Owner().Rescan(t.Context(), nil); len(reports) != 0 || !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("a rescan reports %v, %v; want %v", reports, err, store.ErrReadOnly)
 	}
 	if f, err := c.Freshen(t.Context(), nil); err != nil || !errors.Is(f.Stale, store.ErrReadOnly) {
 		t.Errorf("%+v, %v; want stale answers", f, err)
 	}
-	try(t, c.Embed(t.Context(), nil))
+	try(t, c.Owner().Embed(t.Context(), nil))
 	want(t, "list", list(t, c, nil, false), "one")
 	if hits, mode := search(t, c, repertoire.Query{Text: "one"}); !slices.Equal(hits, []string{"one"}) || mode != "text (no vectors yet)" {
 		t.Errorf("hits %v, mode %s", hits, mode)

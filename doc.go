@@ -40,6 +40,8 @@
 //     probably needs a skill. [Catalog.Search] is for people, and for models that
 //     ask: it ranks whatever is near, and says how likely each is wanted.
 //     [Catalog.Why] explains both. [Catalog.List] and [Catalog.Lookup] do not rank.
+//   - [Catalog.Owner] is for who looks after a catalog: it rescans at once, calibrates, and
+//     finds twins and rules that match nothing. Other programs do not need it.
 //   - A host with a model loop of its own calls these methods, see the example
 //     AgentLoop; a server keeps one Catalog for all requests, see the example Server.
 //     Package agent has a loop, and the tools with which a model loads skills.
@@ -87,7 +89,7 @@
 //
 // An [Agent] sees a part of the catalog. Methods take one, and nil means everything.
 // Its scope holds in all of them: skills outside of it do not exist for the agent,
-// and no answer or error names them. Only [Catalog.Why] and [Catalog.Unmatched], which
+// and no answer or error names them. Only [Catalog.Why] and [Owner.Unmatched], which
 // are for the owner of the catalog, do. What an Agent sees is remembered by its rules,
 // so programs may make one for each question.
 //

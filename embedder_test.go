@@ -85,7 +85,7 @@ func TestHybrid(t *testing.T) {
 	want(t, "mode before Embed", []string{mode}, "text (no vectors yet)")
 
 	done := 0
-	try(t, c.Embed(t.Context(), func(n, all int) { done = n - all }))
+	try(t, c.Owner().Embed(t.Context(), func(n, all int) { done = n - all }))
 	if done != 0 || keys.Load() == 0 {
 		t.Errorf("%d texts left, %d requests with the key", -done, keys.Load())
 	}
@@ -127,7 +127,7 @@ func TestEmbedderRefuses(t *testing.T) {
 	c := scanned(t, repertoire.Config{
 		Sources: []source.Source{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: endpoint(t, server.URL), Logger: j.logger(),
 	})
-	err := c.Embed(t.Context(), nil)
+	err := c.Owner().Embed(t.Context(), nil)
 	var refused *openai.Error
 	if !errors.As(err, &refused) {
 		t.Fatalf("error %v", err)
@@ -193,7 +193,7 @@ func TestSlowEmbedder(t *testing.T) {
 		})
 		try(t, err)
 		rescan(t, c)
-		try(t, c.Embed(t.Context(), nil))
+		try(t, c.Owner().Embed(t.Context(), nil))
 		for delay, want := range map[time.Duration]string{200 * time.Millisecond: "hybrid", 300 * time.Millisecond: "text (embedder timed out)"} {
 			fake.Delay = delay
 			if hits, mode := search(t, c, repertoire.Query{Text: "cheese"}); mode != want || len(hits) == 0 || hits[0] != "cheese" {
@@ -215,7 +215,7 @@ func TestBuiltInEmbedder(t *testing.T) {
 	c = scanned(t, repertoire.Config{Sources: []source.Source{src}, Embedder: embed.None{}})
 	_, mode = search(t, c, repertoire.Query{Text: "cheese"})
 	want(t, "mode without", []string{mode}, "text (no embedder)")
-	try(t, c.Embed(t.Context(), func(int, int) { t.Error("something was embedded by none") }))
+	try(t, c.Owner().Embed(t.Context(), func(int, int) { t.Error("something was embedded by none") }))
 
 	synctest.Test(t, func(t *testing.T) {
 		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")})
@@ -256,7 +256,7 @@ func TestSwitchEmbedder(t *testing.T) {
 		want(t, "mode in the end", []string{mode}, "hybrid")
 		own, err := config.Embedder{}.New()
 		try(t, err)
-		if left, err := c.Coverage(t.Context(), own.Model()); err != nil || left.Embedded != 0 || left.Texts == 0 {
+		if left, err := c.Owner().Coverage(t.Context(), own.Model()); err != nil || left.Embedded != 0 || left.Texts == 0 {
 			t.Errorf("of the old vectors is left: %+v, %v", left, err)
 		}
 		try(t, c.Close())
@@ -304,7 +304,7 @@ func TestEmptied(t *testing.T) {
 			for _, all := range []bool{false, true} {
 				rescan(t, c)
 				if all {
-					_, err := c.RescanAll(t.Context(), nil)
+					_, err := c.Owner().RescanAll(t.Context(), nil)
 					try(t, err)
 				}
 				hits, mode := search(t, c, repertoire.Query{Text: "one"})

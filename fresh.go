@@ -12,7 +12,7 @@ import (
 // FreshenOptions bound what Freshen does. A nil *FreshenOptions is all zero
 // values.
 type FreshenOptions struct {
-	Look time.Duration // most time for a look at the folders of the skills, see Glance; 0 means 1 s
+	Look time.Duration // most time for a look at the folders of the skills, see Owner.Glance; 0 means 1 s
 	Scan time.Duration // most time for a rescan of a catalog that was indexed before; 0 means 1 s
 	// Partial answers from the part of the catalog that is there when the time of Scan is over,
 	// instead of indexing completely a catalog that does not hold all of its sources yet.
@@ -50,27 +50,29 @@ func (c *Catalog) Freshen(ctx context.Context, o *FreshenOptions) (Freshness, er
 	if o == nil {
 		o = new(FreshenOptions)
 	}
-	if c.node != nil {
-		return c.freshenShared(ctx, cmp.Or(o.Scan, time.Second))
-	}
-	f := c.Glance(ctx, cmp.Or(o.Look, time.Second))
+	return c.keeper.freshen(ctx, o)
+}
+
+// freshen implements keeper.
+func (l *local) freshen(ctx context.Context, o *FreshenOptions) (Freshness, error) {
+	f := l.glance(ctx, cmp.Or(o.Look, time.Second))
 	if err := ctx.Err(); err != nil || f.Current && !o.Rescan {
 		return f, err
 	}
-	indexed, err := c.Indexed(ctx)
+	indexed, err := l.indexed(ctx)
 	if err == nil && !indexed {
 		if o.Partial {
-			f.Partial, err = c.Usable(ctx)
+			f.Partial, err = l.usable(ctx)
 		}
 		if err != nil || !f.Partial {
-			f.Reports, err = c.Rescan(ctx, o.Found)
+			f.Reports, err = l.rescan(ctx, o.Found, false)
 			return f, err
 		}
 	}
 	if err == nil {
 		bounded, cancel := context.WithTimeout(ctx, cmp.Or(o.Scan, time.Second))
 		defer cancel()
-		f.Reports, err = c.Rescan(bounded, nil)
+		f.Reports, err = l.rescan(bounded, nil, false)
 		if f.Cut = bounded.Err() != nil && err != nil; f.Cut {
 			err = errCut
 		}
@@ -79,10 +81,10 @@ func (c *Catalog) Freshen(ctx context.Context, o *FreshenOptions) (Freshness, er
 		return f, ctx.Err()
 	}
 	if f.Partial {
-		indexed, unknown := c.Indexed(ctx)
+		indexed, unknown := l.indexed(ctx)
 		f.Partial = unknown != nil || !indexed
 	}
-	if err != nil && !c.answers(ctx) {
+	if err != nil && !l.answers(ctx) {
 		return f, err
 	}
 	if f.Stale = err; f.Current {
@@ -92,21 +94,12 @@ func (c *Catalog) Freshen(ctx context.Context, o *FreshenOptions) (Freshness, er
 }
 
 // answers reports whether the catalog has a ranking that an earlier scan left.
-func (c *Catalog) answers(ctx context.Context) bool {
-	s := c.state.Load()
-	_, err := s.index.Current(ctx)
+func (l *local) answers(ctx context.Context) bool {
+	_, err := l.now.Load().index.Current(ctx)
 	return err == nil
 }
 
-// Glance looks whether the catalog can answer as it is: whether its ranking is
-// compiled for these sources, and whether their folders are as the last complete
-// rescan saw them. It looks at the 128 that are most likely to have changed and
-// then, if there are more, for about the time of limit at others: it goes on where
-// the last Glance, of whatever process, stopped. A catalog that was opened with
-// Defer needs no database for it, nor for the answers after it.
-func (c *Catalog) Glance(ctx context.Context, limit time.Duration) Freshness {
-	if c.node != nil {
-		return Freshness{}
-	}
-	return Freshness{Glance: c.state.Load().scanner.Glance(ctx, limit)}
+// glance implements keeper.
+func (l *local) glance(ctx context.Context, limit time.Duration) Freshness {
+	return Freshness{Glance: l.now.Load().scanner.Glance(ctx, limit)}
 }

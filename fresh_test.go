@@ -71,7 +71,7 @@ func TestFigures(t *testing.T) {
 func TestModeAsksNobody(t *testing.T) {
 	e := new(embedtest.Fake)
 	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("bread"))}, Embedder: e})
-	try(t, c.Embed(t.Context(), nil))
+	try(t, c.Owner().Embed(t.Context(), nil))
 	before := e.Calls()
 	mode, err := c.Mode(t.Context())
 	answer, _ := c.Search(t.Context(), repertoire.Query{Text: "bread", Limit: 1})

@@ -33,7 +33,7 @@ func TestFullDisk(t *testing.T) {
 	empty := crashtest.Fill(t, filepath.Join(disk, "ballast"))
 	text := doc("skill-new", "Waters plants. "+strings.Repeat("It takes very long to say how. ", 30))
 	write(t, filepath.Join(dir, "skill-new", "SKILL.md"), text)
-	if _, err := resident.Rescan(t.Context(), nil); err == nil {
+	if _, err := resident.Owner().Rescan(t.Context(), nil); err == nil {
 		t.Error("a rescan on a full disk succeeds")
 	}
 	n := len(many())
@@ -72,7 +72,7 @@ func TestRoomAgain(t *testing.T) {
 	empty := crashtest.Fill(t, filepath.Join(disk, "ballast"))
 	resident := open(t, cfg)
 	now := toggle(t, dir, many(), "skill-05")
-	if _, err := resident.Rescan(t.Context(), nil); !errors.Is(err, store.ErrReadOnly) {
+	if _, err := resident.Owner().Rescan(t.Context(), nil); !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("on a full disk: %v, want %v", err, store.ErrReadOnly)
 	}
 	want(t, "on a full disk", list(t, resident, nil, false), many()...)
@@ -165,7 +165,7 @@ func TestReadOnlyMount(t *testing.T) {
 		t.Errorf("after a change: %+v, %v; want stale answers", f, err)
 	}
 	want(t, "skills", list(t, c, nil, false), "one")
-	if _, err := c.RescanAll(t.Context(), nil); !errors.Is(err, store.ErrReadOnly) {
+	if _, err := c.Owner().RescanAll(t.Context(), nil); !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("error %v, want %v", err, store.ErrReadOnly)
 	}
 }

@@ -45,7 +45,7 @@ func glanceAt(t testing.TB, cfg repertoire.Config) repertoire.Freshness {
 	t.Helper()
 	c := deferred(t, cfg)
 	defer c.Close()
-	return c.Glance(t.Context(), time.Minute)
+	return c.Owner().Glance(t.Context(), time.Minute)
 }
 
 // TestGlanceClock: files that were written while a clock was wrong are as good as others.
@@ -110,14 +110,14 @@ func TestGlance(t *testing.T) {
 				try(t, os.Remove(cfg.DB+".lock"))
 				try(t, os.Mkdir(cfg.DB+".lock", 0o700)) // what cannot be locked
 				c := deferred(t, cfg)
-				if g := c.Glance(t.Context(), time.Minute); !g.Current || !g.All || g.Looked != len(many())+3 {
+				if g := c.Owner().Glance(t.Context(), time.Minute); !g.Current || !g.All || g.Looked != len(many())+3 {
 					t.Errorf("%+v", g)
 				}
 				b, err := c.Block(t.Context(), "skill-07", repertoire.Budget{}, nil)
 				if err != nil || len(b.Skills) == 0 || b.Skills[0].ID != "skill-07" {
 					t.Errorf("block %+v, %v", b, err)
 				}
-				if _, err := c.Problems(t.Context()); err == nil {
+				if _, err := c.Owner().Problems(t.Context()); err == nil {
 					t.Error("the database can be opened: the test proves nothing")
 				}
 				return
@@ -190,7 +190,7 @@ func TestGlanceGoesOn(t *testing.T) {
 	try(t, os.Chtimes(name, old, old))
 	for range 5000 { // each looks at some
 		c := deferred(t, cfg)
-		g := c.Glance(t.Context(), 100*time.Microsecond)
+		g := c.Owner().Glance(t.Context(), 100*time.Microsecond)
 		try(t, c.Close())
 		if !g.Current {
 			return

@@ -195,7 +195,7 @@ func testHeals(t *testing.T, ill ill, resident bool) {
 	checkAnswer(t, c, file, "skill-03")
 	try(t, os.RemoveAll(filepath.Join(dir, "skill-03")))
 	write(t, filepath.Join(dir, "skill-new", "SKILL.md"), doc("skill-new", "Does skill-new."))
-	if _, err := c.Rescan(t.Context(), nil); file == "" {
+	if _, err := c.Owner().Rescan(t.Context(), nil); file == "" {
 		try(t, err)
 	} else {
 		is := func(suffix string) bool { return strings.HasSuffix(file, suffix) }
@@ -255,7 +255,7 @@ func TestRescanAllSpecial(t *testing.T) {
 	c := scanned(t, cfg)
 	file := cfg.DB + ".stamps"
 	try(t, instead(fifo)(file))
-	if _, err := c.RescanAll(t.Context(), nil); err == nil || !strings.Contains(err.Error(), file) {
+	if _, err := c.Owner().RescanAll(t.Context(), nil); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("%v, want an error that names %s", err, file)
 	}
 	if info, err := os.Lstat(file); err != nil || info.Mode().IsRegular() {
@@ -275,7 +275,7 @@ func TestRescanAllReplaced(t *testing.T) {
 	write(t, filepath.Join(dir, "one", "SKILL.md"), strings.Replace(doc("one", "Does one."), "Body", "Beds", 1))
 	dated(t, dir, longAgo) // an edit that keeps size and time
 	try(t, errors.Join(os.WriteFile(cfg.DB+".copy", data, 0o600), os.Rename(cfg.DB+".copy", cfg.DB)))
-	reports, err := c.RescanAll(t.Context(), nil)
+	reports, err := c.Owner().RescanAll(t.Context(), nil)
 	try(t, err)
 	if r := reports[0]; r.Changed != 1 {
 		t.Errorf("report %+v, want 1 changed", r)

@@ -79,7 +79,7 @@ var inLibrary = map[string]func(*testing.T, *repertoire.Catalog, string, *repert
 		return fmt.Sprint(s), err
 	},
 	"twins": func(t *testing.T, c *repertoire.Catalog, _ string, _ *repertoire.Agent) (string, error) {
-		list, err := c.Twins(t.Context())
+		list, err := c.Owner().Twins(t.Context())
 		return fmt.Sprintf("%+v", list), err
 	},
 	"lookup": func(t *testing.T, c *repertoire.Catalog, id string, a *repertoire.Agent) (string, error) {
@@ -318,7 +318,7 @@ func TestHeldCalibration(t *testing.T) {
 	if !due(c) {
 		t.Error("a rescan has calibrated")
 	}
-	try(t, c.Calibrate(t.Context()))
+	try(t, c.Owner().Calibrate(t.Context()))
 	open := scanned(t, repertoire.Config{Sources: sources, DB: cfg.DB})
 	if due(c) || !due(open) {
 		t.Errorf("the catalog needs a calibration: %v; without the policy: %v", due(c), due(open))
@@ -335,7 +335,7 @@ func TestHeldCalibration(t *testing.T) {
 	if add("bread"); !due(c) {
 		t.Error("what is offered newly needs no calibration")
 	}
-	try(t, c.Calibrate(t.Context()))
+	try(t, c.Owner().Calibrate(t.Context()))
 	if add("cake"); due(c) != due(open) {
 		t.Error("nothing is held back, and yet it is not as without a policy")
 	}

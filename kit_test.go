@@ -99,7 +99,7 @@ func scanned(t testing.TB, cfg repertoire.Config) *repertoire.Catalog {
 
 func rescan(t testing.TB, c *repertoire.Catalog) []repertoire.Report {
 	t.Helper()
-	reports, err := c.Rescan(t.Context(), nil)
+	reports, err := c.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 	return reports
 }

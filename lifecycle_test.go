@@ -90,14 +90,14 @@ func TestNever(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		want(t, "before Rescan", list(t, c, nil, false))
-		if indexed, err := c.Indexed(t.Context()); indexed || err != nil {
+		if indexed, err := c.Owner().Indexed(t.Context()); indexed || err != nil {
 			t.Errorf("Indexed() = %t, %v before Rescan", indexed, err)
 		}
 		found := 0
-		_, err := c.Rescan(t.Context(), func() { found++ })
+		_, err := c.Owner().Rescan(t.Context(), func() { found++ })
 		try(t, err)
 		want(t, "after Rescan", list(t, c, nil, false), "one")
-		if indexed, err := c.Indexed(t.Context()); !indexed || err != nil || found != 1 {
+		if indexed, err := c.Owner().Indexed(t.Context()); !indexed || err != nil || found != 1 {
 			t.Errorf("Indexed() = %t, %v after Rescan that found %d", indexed, err, found)
 		}
 	})
@@ -193,7 +193,7 @@ func TestCloseWaits(t *testing.T) {
 		if _, err := c.Search(t.Context(), repertoire.Query{Text: "one"}); err == nil {
 			t.Error("a closed catalog answers")
 		}
-		if _, err := c.Rescan(t.Context(), nil); err == nil {
+		if _, err := c.Owner().Rescan(t.Context(), nil); err == nil {
 			t.Error("a closed catalog rescans")
 		}
 	})

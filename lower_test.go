@@ -43,7 +43,7 @@ func TestLower(t *testing.T) {
 		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: sources, DB: t.TempDir() + "/catalog.db", Schedule: repertoire.Never, Policy: &repertoire.Policy{Lower: lower}})
 		try(t, err)
 		defer c.Close()
-		_, err = c.Rescan(t.Context(), nil)
+		_, err = c.Owner().Rescan(t.Context(), nil)
 		try(t, err)
 		b, err := c.Block(t.Context(), "repair the leaking garden hose and water the tomatoes", repertoire.Budget{Threshold: repertoire.Always}, nil)
 		try(t, err)

@@ -61,7 +61,7 @@ func openNeedy(t *testing.T, cfg repertoire.Config) *repertoire.Catalog {
 	try(t, err)
 	cfg.Sources, cfg.Threshold = []source.Source{src}, repertoire.Always
 	c := open(t, cfg)
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 	return c
 }
@@ -154,7 +154,7 @@ func TestNeedsCopy(t *testing.T) {
 	src, err := source.Files(files, &source.Options{Label: "team"})
 	try(t, err)
 	c := open(t, repertoire.Config{Sources: []source.Source{src}})
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 	if got := found(t, c, repertoire.Query{Text: "paint a zeppelin"}); !slices.Equal(got, []string{"airship-fork"}) {
 		t.Errorf("found %q", got)
@@ -192,7 +192,7 @@ func TestWhyChain(t *testing.T) {
 	}, &source.Options{Label: "team"})
 	try(t, err)
 	c := open(t, repertoire.Config{Sources: []source.Source{src}})
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 	for id, want := range map[string]string{
 		"mixer":   "Offered, if the budget has room, because brush requires it.",

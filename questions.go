@@ -5,11 +5,8 @@ import (
 	"context"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
-	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
-	"github.com/repertoire-skills/repertoire/store"
 )
 
 // Search returns the skills that fit a text, best first; with Query.Syntax those
@@ -108,45 +105,11 @@ func (c *Catalog) Pinned(ctx context.Context, a *Agent) ([]Entry, error) {
 	return asked(ctx, c, func(s *state) ([]Entry, error) { return s.search.Pinned(ctx, a) })
 }
 
-// Unmatched returns a problem for each rule of an agent that matches no skill; for nil, of
-// the Policy. It names skills that the agent does not see, so it is for the owner of the
-// catalog.
-func (c *Catalog) Unmatched(ctx context.Context, a *Agent) ([]skill.Problem, error) {
-	return asked(ctx, c, func(s *state) ([]skill.Problem, error) { return s.search.Unmatched(ctx, a) })
-}
-
 // Why explains why a skill is or is not offered for a query, also one that the agent of
 // the query does not see: it is for the owner of the catalog. The error is ErrNotFound for
 // a skill that the catalog does not have.
 func (c *Catalog) Why(ctx context.Context, id string, q Query) (Explanation, error) {
 	return named(ctx, c, func(s *state) (Explanation, error) { return s.search.Why(ctx, id, q) })
-}
-
-// Problems returns what is wrong with the skills that were indexed.
-// Their paths can be opened where the source is on disk.
-func (c *Catalog) Problems(ctx context.Context) ([]store.Reported, error) {
-	list, err := asked(ctx, c, func(s *state) ([]store.Reported, error) { return s.store.Problems(ctx) })
-	for i := range list {
-		list[i].Problem = c.state.Load().reader.locate(list[i].Source, list[i].Problem)
-	}
-	return list, err
-}
-
-// Twins returns pairs of skills whose descriptions or instructions are nearly the same.
-func (c *Catalog) Twins(ctx context.Context) ([]search.Twin, error) {
-	return asked(ctx, c, func(s *state) ([]search.Twin, error) { return s.search.Twins(ctx) })
-}
-
-// Standing returns how a skill ranks for a prompt that ought to lead to it, "" for its
-// own description; see search.Searcher.Standing.
-func (c *Catalog) Standing(ctx context.Context, id, prompt string) (search.Standing, error) {
-	return asked(ctx, c, func(s *state) (search.Standing, error) { return s.search.Standing(ctx, id, prompt) })
-}
-
-// Coverage returns how many texts of the catalog have a vector of a model, see
-// embed.Embedder.
-func (c *Catalog) Coverage(ctx context.Context, model string) (index.Coverage, error) {
-	return asked(ctx, c, func(s *state) (index.Coverage, error) { return index.CoverageBy(ctx, s.store, model) })
 }
 
 // Size returns how many skills are offered and how many there are in all. Links to a skill do
@@ -170,11 +133,6 @@ func (c *Catalog) count(ctx context.Context) (offered, found int, err error) {
 	return n[0], n[1], err
 }
 
-// SourceSizes returns how many skills each source has. It reads no skill.
-func (c *Catalog) SourceSizes(ctx context.Context) ([]search.SourceSize, error) {
-	return asked(ctx, c, func(s *state) ([]search.SourceSize, error) { return s.search.SourceSizes(ctx) })
-}
-
 // Count returns how many skills an agent is offered; nil means all agents. It reads no skill.
 func (c *Catalog) Count(ctx context.Context, a *Agent) (int, error) {
 	return asked(ctx, c, func(s *state) (int, error) { return s.search.Count(ctx, a) })
@@ -184,15 +142,4 @@ func (c *Catalog) Count(ctx context.Context, a *Agent) (int, error) {
 // no embedder.
 func (c *Catalog) Mode(ctx context.Context) (string, error) {
 	return asked(ctx, c, func(s *state) (string, error) { return s.search.Mode(ctx) })
-}
-
-// asked is repaired for a question, which waits for the first scan of a catalog
-// that has never been scanned.
-func asked[T any](ctx context.Context, c *Catalog, f func(*state) (T, error)) (v T, err error) {
-	select {
-	case <-c.ready:
-		return repaired(ctx, c, f)
-	case <-ctx.Done():
-		return v, ctx.Err()
-	}
 }

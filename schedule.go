@@ -15,37 +15,68 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// start begins the schedule.
-func (c *Catalog) start(ctx context.Context) error {
-	spec := cmp.Or(c.cfg.Schedule, "@every 5s")
+// A schedule rescans a local catalog again and again.
+type schedule struct {
+	*local
+	cron   *cron.Cron
+	ctx    context.Context // of rescans; ended by cancel
+	cancel context.CancelFunc
+	first  sync.WaitGroup  // the job that Open began
+	fresh  bool            // Open has just scanned: the first job only embeds
+	warned map[string]bool // warnings of the last rescan
+	last   store.State     // of the catalog, when Changed was last called
+
+	background sync.WaitGroup // the call of Config.Fetch
+	fetching   sync.Mutex     // held during that call; guards unfetched
+	unfetched  string         // the error of the last call; "" means none
+
+	endFirst func() // ends the first scan behind, which counts from the start
+}
+
+// start implements keeper: it begins the schedule.
+func (l *local) start(ctx context.Context) error {
+	spec := cmp.Or(l.cfg.Schedule, "@every 5s")
 	if spec == Never {
-		c.setReady()
+		l.setReady()
 		return nil
 	}
-	schedule, err := config.ParseSchedule(spec)
+	times, err := config.ParseSchedule(spec)
 	if err != nil {
 		return err
 	}
-	if c.cfg.Background {
-		c.scans.begin() // before the first question
-		c.endFirst = sync.OnceFunc(c.scans.end)
-		err = c.startBehind(ctx)
+	s := &schedule{local: l, endFirst: func() {}}
+	if l.cfg.Background {
+		l.scans.begin() // before the first question
+		s.endFirst = sync.OnceFunc(l.scans.end)
+		err = l.startBehind(ctx)
 	} else {
-		err = c.startScanned(ctx)
+		err = s.startScanned(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	skip := cron.SkipIfStillRunning(cron.DiscardLogger)
-	job := skip(cron.FuncJob(c.tick))
-	c.cron = cron.New()
-	if c.cfg.Background || c.fresh {
-		c.first.Go(job.Run)
+	job := skip(cron.FuncJob(s.tick))
+	s.cron = cron.New()
+	l.schedule = s
+	if l.cfg.Background || s.fresh {
+		s.first.Go(job.Run)
 	}
-	c.cron.Schedule(steady{schedule}, job)
-	c.cron.Start()
+	s.cron.Schedule(steady{times}, job)
+	s.cron.Start()
 	return nil
+}
+
+// stop ends a rescan that is under way, and waits for it. A nil schedule has none.
+func (s *schedule) stop() {
+	if s == nil {
+		return
+	}
+	s.cancel()
+	<-s.cron.Stop().Done()
+	s.first.Wait()
+	s.background.Wait()
 }
 
 // steady is a schedule whose times hold when the clock is put back. Without it a job that
@@ -62,119 +93,118 @@ func (s steady) Next(now time.Time) time.Time {
 }
 
 // startScanned scans, and answers from then on.
-func (c *Catalog) startScanned(ctx context.Context) error {
-	reports, err := c.Rescan(ctx, nil)
-	if err != nil && (ctx.Err() != nil || !c.answers(ctx)) {
+func (s *schedule) startScanned(ctx context.Context) error {
+	reports, err := s.rescan(ctx, nil, false)
+	if err != nil && (ctx.Err() != nil || !s.answers(ctx)) {
 		return err
 	}
-	if err == nil && c.fast { // else the first job does, after it has embedded
-		err = c.Calibrate(ctx)
+	if err == nil && s.fast { // else the first job does, after it has embedded
+		err = s.calibrate(ctx)
 	}
-	c.logWarnings(ctx, reports, err)
-	c.noteState(ctx, nil)
-	c.fresh = c.embedder != nil && !c.fast // the first job only embeds
-	c.setReady()
+	s.logWarnings(ctx, reports, err)
+	s.noteState(ctx, nil)
+	s.fresh = s.embedder != nil && !s.fast // the first job only embeds
+	s.setReady()
 	return nil
 }
 
 // startBehind answers at once if the catalog, or the one of which it is a copy, was scanned
 // before.
-func (c *Catalog) startBehind(ctx context.Context) error {
-	s := c.state.Load()
-	indexed := s.index.Published(ctx, s.scanner.Sources())
-	if !indexed {
+func (l *local) startBehind(ctx context.Context) error {
+	answers := l.published(ctx)
+	if !answers {
 		var err error
-		if indexed, err = c.Usable(ctx); err != nil {
+		if answers, err = l.usable(ctx); err != nil {
 			return err
 		}
 	}
-	if indexed {
-		c.setReady()
+	if answers {
+		l.setReady()
 	}
 	return nil
 }
 
 // tick is one scheduled rescan; what it changed and errors are logged, the next
 // one tries again. Only one runs at a time.
-func (c *Catalog) tick() {
-	c.fetch()
+func (s *schedule) tick() {
+	s.fetch()
 	var reports []Report
 	var err, unfollowed error
-	if !c.fresh {
-		c.scans.begin()
-		unfollowed = c.follow(c.ctx)
-		reports, err = c.Rescan(c.ctx, nil)
-		c.scans.end()
+	if !s.fresh {
+		s.scans.begin()
+		unfollowed = s.follow(s.ctx)
+		reports, err = s.rescan(s.ctx, nil, false)
+		s.scans.end()
 	}
-	c.fresh = false
-	c.endFirst()
-	if c.ctx.Err() == nil {
-		c.setReady() // waiting longer would not find more
-	}
-	if err == nil {
-		err = c.Embed(c.ctx, nil)
+	s.fresh = false
+	s.endFirst()
+	if s.ctx.Err() == nil {
+		s.setReady() // waiting longer would not find more
 	}
 	if err == nil {
-		err = c.Calibrate(c.ctx)
+		err = s.embed(s.ctx, nil)
 	}
-	if c.ctx.Err() != nil { // Close cut it off
+	if err == nil {
+		err = s.calibrate(s.ctx)
+	}
+	if s.ctx.Err() != nil { // Close cut it off
 		return
 	}
-	c.logWarnings(c.ctx, reports, cmp.Or(err, unfollowed))
-	if c.noteState(c.ctx, reports) && c.cfg.Changed != nil {
-		c.cfg.Changed()
+	s.logWarnings(s.ctx, reports, cmp.Or(err, unfollowed))
+	if s.noteState(s.ctx, reports) && s.cfg.Changed != nil {
+		s.cfg.Changed()
 	}
 }
 
 // fetch calls Config.Fetch in the background, so that a slow server holds up no rescan. The
 // next rescan finds what has changed. An error is logged when it is new.
-func (c *Catalog) fetch() {
-	if c.cfg.Fetch == nil || !c.fetching.TryLock() {
+func (s *schedule) fetch() {
+	if s.cfg.Fetch == nil || !s.fetching.TryLock() {
 		return
 	}
-	c.background.Go(func() {
-		defer c.fetching.Unlock()
-		err := c.cfg.Fetch(c.ctx)
-		if c.ctx.Err() != nil { // Close cut it off
+	s.background.Go(func() {
+		defer s.fetching.Unlock()
+		err := s.cfg.Fetch(s.ctx)
+		if s.ctx.Err() != nil { // Close cut it off
 			return
 		}
 		text := ""
 		if err != nil {
 			text = err.Error()
 		}
-		if text != "" && text != c.unfetched {
-			c.log.Warn("fetching roots", "error", err)
+		if text != "" && text != s.unfetched {
+			s.log.Warn("fetching roots", "error", err)
 		}
-		c.unfetched = text
+		s.unfetched = text
 	})
 }
 
 // noteState remembers the state of the catalog and reports whether it is another
 // one than before; the first time, whether the reports say so.
-func (c *Catalog) noteState(ctx context.Context, reports []Report) bool {
-	now, err := c.state.Load().store.State(ctx)
-	before := c.last
+func (s *schedule) noteState(ctx context.Context, reports []Report) bool {
+	now, err := s.now.Load().store.State(ctx)
+	before := s.last
 	if err != nil || now == before {
 		return false // the next rescan returns the same error
 	}
-	c.last = now
+	s.last = now
 	return before != (store.State{}) || slices.ContainsFunc(reports, hasChanges)
 }
 
 // logWarnings logs what a scheduled rescan did, and rules of agents that match nothing. It
 // logs a warning when it is new: a folder that cannot be read or an embedder that is down
 // mostly stays so for many rescans.
-func (c *Catalog) logWarnings(ctx context.Context, reports []Report, err error) {
+func (s *schedule) logWarnings(ctx context.Context, reports []Report, err error) {
 	warned := make(map[string]bool)
 	warn := func(message string, args ...any) {
 		line := fmt.Sprint(message, args)
-		if warned[line] = true; !c.warned[line] {
-			c.log.Warn(message, args...)
+		if warned[line] = true; !s.warned[line] {
+			s.log.Warn(message, args...)
 		}
 	}
 	for _, r := range reports {
 		if hasChanges(r) {
-			c.log.Info("skills changed", "source", r.Source, "added", r.Added, "changed", r.Changed, "removed", r.Removed, "refused", r.Refused)
+			s.log.Info("skills changed", "source", r.Source, "added", r.Added, "changed", r.Changed, "removed", r.Removed, "refused", r.Refused)
 		}
 		if !r.Complete || r.Unreadable > 0 {
 			warn("source cannot be read completely", "source", r.Source, "cause", cause(r))
@@ -183,13 +213,13 @@ func (c *Catalog) logWarnings(ctx context.Context, reports []Report, err error) 
 	if err != nil {
 		warn("rescan", "error", err)
 	}
-	for _, a := range c.cfg.Agents {
-		problems, _ := c.state.Load().search.Unmatched(ctx, a) // an error stands in err too
+	for _, a := range s.cfg.Agents {
+		problems, _ := s.now.Load().search.Unmatched(ctx, a) // an error stands in err too
 		for _, p := range problems {
 			warn("rule of an agent matches nothing", "rule", p.Message, "file", p.Path, "line", p.Line)
 		}
 	}
-	c.warned = warned
+	s.warned = warned
 }
 
 func hasChanges(r Report) bool { return r.Added+r.Changed+r.Removed+r.Refused > 0 }

@@ -40,22 +40,23 @@ func TestFetch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := c.keeper.(*local).schedule
 	<-begun
-	c.first.Wait() // the first rescan ends while the server has not answered
+	s.first.Wait() // the first rescan ends while the server has not answered
 	if entries, err := c.List(t.Context(), nil, nil); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
 	}
-	c.fetch() // does nothing
+	s.fetch() // does nothing
 	down, slow := errors.New("server is down"), errors.New("server is slow")
 	result <- down
-	c.background.Wait()
+	s.background.Wait()
 	for _, err := range []error{down, slow, nil, slow} {
-		c.fetch()
+		s.fetch()
 		<-begun
 		result <- err
-		c.background.Wait()
+		s.background.Wait()
 	}
-	c.fetch()
+	s.fetch()
 	<-begun
 	if err := c.Close(); err != nil {
 		t.Error(err)

@@ -44,7 +44,7 @@ func newWorktrees(t *testing.T) worktrees {
 	}
 	c := w.open(t, w.user, w.one)
 	rescan(t, c)
-	try(t, c.Calibrate(t.Context()))
+	try(t, c.Owner().Calibrate(t.Context()))
 	try(t, c.Close())
 	return w
 }
@@ -61,10 +61,10 @@ func (w *worktrees) open(t *testing.T, sources ...source.Source) *repertoire.Cat
 // ready reports whether a catalog can answer, and whether it holds all sources.
 func ready(t *testing.T, c *repertoire.Catalog) (usable, indexed bool) {
 	t.Helper()
-	usable, err := c.Usable(t.Context())
+	usable, err := c.Owner().Usable(t.Context())
 	try(t, err)
 	if usable {
-		indexed, err = c.Indexed(t.Context())
+		indexed, err = c.Owner().Indexed(t.Context())
 		try(t, err)
 	}
 	return usable, indexed
@@ -218,7 +218,7 @@ func TestNewWorktreeUnwritable(t *testing.T) {
 		t.Skip("this user can write where nobody may: run the test without privileges")
 	}
 	c := w.open(t, w.user, w.two)
-	if usable, err := c.Usable(t.Context()); usable || !errors.Is(err, os.ErrPermission) {
+	if usable, err := c.Owner().Usable(t.Context()); usable || !errors.Is(err, os.ErrPermission) {
 		t.Errorf("usable %t, %v", usable, err)
 	}
 }
@@ -249,7 +249,7 @@ func TestNearestSeed(t *testing.T) {
 		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{w.user, project}, Embedder: e, Schedule: repertoire.Never})
 		try(t, err)
 		rescan(t, c)
-		try(t, errors.Join(c.Embed(t.Context(), nil), c.Close()))
+		try(t, errors.Join(c.Owner().Embed(t.Context(), nil), c.Close()))
 	}
 	open(w.one)
 	other, _ := folder(t, "other", docs("other"))

@@ -52,7 +52,7 @@ type Script = search.Script
 type ScriptRule = search.ScriptRule
 
 // Rules match a skill when one of them does. A rule that matches nothing lets nothing
-// in, or keeps nothing out; Catalog.Unmatched finds it. Fields:
+// in, or keeps nothing out; Owner.Unmatched finds it. Fields:
 //
 //   - Names: patterns for whole names, such as "internal-*": * stands for any characters,
 //     ? for one, [a-z] for one of some, and \ takes the next one literally
@@ -140,10 +140,10 @@ type Answer = search.Answer
 //   - Disturb: the share of the prompts that need no skill that may get an offer; -1
 //     means that the threshold was set
 //   - Prompts: how many prompts that need no skill were ranked in this catalog, see
-//     Catalog.Calibrate
+//     Owner.Calibrate
 //   - Higher: how many of them are more likely to want a skill than this prompt
 //   - Missing: why Prompts is 0
-//   - Due: Prompts is 0 because Catalog.Calibrate was not called
+//   - Due: Prompts is 0 because Owner.Calibrate was not called
 type Background = search.Background
 
 // A Hit is one skill of an answer. It has the fields of an [Entry], and:

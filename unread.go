@@ -2,10 +2,7 @@ package repertoire
 
 import (
 	"context"
-	"errors"
 	"sync"
-
-	"github.com/repertoire-skills/repertoire/search"
 )
 
 // Unread returns how many sources have not been read yet, such as a folder that was just
@@ -14,16 +11,8 @@ func (c *Catalog) Unread(ctx context.Context) (int, error) {
 	return asked(ctx, c, func(s *state) (int, error) { return s.search.Unread(ctx) })
 }
 
-// named is asked for a question about the skill of a name. If there is none, but sources have not
-// been read yet, it waits for the rescan that is under way, as long as patience allows, and
-// asks again.
-func named[T any](ctx context.Context, c *Catalog, f func(*state) (T, error)) (T, error) {
-	v, err := asked(ctx, c, f)
-	if missing, ok := errors.AsType[*search.NotFoundError](err); !ok || missing.Unread == 0 || !c.scans.wait(ctx) {
-		return v, err
-	}
-	return asked(ctx, c, f)
-}
+// awaitScan implements keeper.
+func (l *local) awaitScan(ctx context.Context) bool { return l.scans.wait(ctx) }
 
 // scans counts the rescans that are under way.
 type scans struct {

@@ -31,7 +31,7 @@ func memoryCatalog(t testing.TB) *repertoire.Catalog {
 	})
 	toolTry(t, err)
 	t.Cleanup(func() { toolTry(t, c.Close()) })
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	toolTry(t, err)
 	return c
 }

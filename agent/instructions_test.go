@@ -143,7 +143,7 @@ func openFolder(t testing.TB, dir string) *repertoire.Catalog {
 	})
 	toolTry(t, err)
 	t.Cleanup(func() { toolTry(t, c.Close()) })
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	toolTry(t, err)
 	return c
 }

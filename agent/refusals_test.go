@@ -41,7 +41,7 @@ func holding(t *testing.T) *repertoire.Catalog {
 	})
 	toolTry(t, err)
 	t.Cleanup(func() { toolTry(t, c.Close()) })
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	toolTry(t, err)
 	toolTry(t, os.RemoveAll(filepath.Join(dirs[0], "gone")))
 	return c

@@ -66,7 +66,7 @@ func toolCatalog(t testing.TB, files map[string]string, agents ...*repertoire.Ag
 	})
 	toolTry(t, err)
 	t.Cleanup(func() { toolTry(t, c.Close()) })
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	toolTry(t, err)
 	return c, dir
 }

@@ -21,7 +21,7 @@ func TestUnread(t *testing.T) {
 	cfg := repertoire.Config{Sources: []source.Source{old}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never}
 	before, err := repertoire.Open(t.Context(), cfg)
 	toolTry(t, err)
-	_, err = before.Rescan(t.Context(), nil)
+	_, err = before.Owner().Rescan(t.Context(), nil)
 	toolTry(t, err)
 	toolTry(t, before.Close())
 	held := sourcetest.Hold(added)

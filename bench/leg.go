@@ -14,7 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
-// A catalog is what legs are measured with; *repertoire.Catalog is one.
+// A catalog is what legs are measured with.
 type catalog interface {
 	Block(ctx context.Context, prompt string, b repertoire.Budget, a *repertoire.Agent) (repertoire.Block, error)
 	Search(ctx context.Context, q repertoire.Query) (repertoire.Answer, error)
@@ -31,9 +31,19 @@ func (l Leg) open(ctx context.Context, root, db string, configure ...func(*reper
 		return nil, err
 	}
 	if l.Compiled {
-		return repertoire.Open(ctx, cfg)
+		c, err := repertoire.Open(ctx, cfg)
+		if err != nil {
+			return nil, err
+		}
+		return compiled{c, c.Owner()}, nil
 	}
 	return openFTS5(ctx, &cfg)
+}
+
+// compiled is a catalog as programs open it.
+type compiled struct {
+	*repertoire.Catalog
+	repertoire.Owner
 }
 
 // An fts5 is a catalog that ranks text by SQLite, also when a compiled file could.

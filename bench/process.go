@@ -24,7 +24,7 @@ func (m *meter) glance(ctx context.Context) (g LookSpeed, err error) {
 			return 0, err
 		}
 		var found repertoire.Freshness
-		took, _ := timed(func() error { found = c.Glance(ctx, hurry); return nil })
+		took, _ := timed(func() error { found = c.Owner().Glance(ctx, hurry); return nil })
 		g.Current, g.All = g.Current && found.Current, g.All && found.All
 		folders = append(folders, float64(found.Looked))
 		return took, c.Close()

@@ -67,10 +67,10 @@ func open(t *testing.T) *repertoire.Catalog {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	if _, err := c.Rescan(t.Context(), nil); err != nil {
+	if _, err := c.Owner().Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Calibrate(t.Context()); err != nil {
+	if err := c.Owner().Calibrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return c

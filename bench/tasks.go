@@ -114,7 +114,7 @@ func (t *Task) index(ctx context.Context) (s IndexSpeed, err error) {
 	if err != nil {
 		return s, err
 	}
-	took, err := timed(func() error { _, err := c.Rescan(ctx, nil); return err })
+	took, err := timed(func() error { _, err := c.Owner().Rescan(ctx, nil); return err })
 	s.PeakRSS = residentMemory().Peak
 	if err := errors.Join(err, c.Close()); err != nil {
 		return s, err

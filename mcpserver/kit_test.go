@@ -111,7 +111,7 @@ func serve(t testing.TB, files map[string]string, agent string, complete ...func
 
 func (k *kit) rescan(t testing.TB) {
 	t.Helper()
-	_, err := k.catalog.Rescan(context.WithoutCancel(t.Context()), nil)
+	_, err := k.catalog.Owner().Rescan(context.WithoutCancel(t.Context()), nil)
 	try(t, err)
 }
 

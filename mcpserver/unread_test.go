@@ -18,7 +18,7 @@ func half(t testing.TB, held **sourcetest.Held) func(*repertoire.Config, *mcpser
 	return func(cfg *repertoire.Config, _ *mcpserver.Options) {
 		before, err := repertoire.Open(t.Context(), *cfg)
 		try(t, err)
-		_, err = before.Rescan(t.Context(), nil)
+		_, err = before.Owner().Rescan(t.Context(), nil)
 		try(t, err)
 		try(t, before.Close())
 		added, err := source.Files(map[string]string{"bake-pies/SKILL.md": doc("bake-pies", "Bakes pies. Use when a pie is to be baked.")}, &source.Options{Label: "new"})

@@ -76,7 +76,7 @@ func (k *kit) open(t *testing.T, change func(*proposal.Options)) {
 
 func (k *kit) rescan(t *testing.T) {
 	t.Helper()
-	_, err := k.catalog.Rescan(t.Context(), nil)
+	_, err := k.catalog.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 }
 

@@ -89,7 +89,7 @@ func open(t testing.TB, files map[string]string, complete ...func(*repertoire.Co
 	try(t, err)
 	t.Cleanup(func() { try(t, k.catalog.Close()) })
 	if cfg.Schedule == repertoire.Never {
-		_, err = k.catalog.Rescan(context.WithoutCancel(t.Context()), nil)
+		_, err = k.catalog.Owner().Rescan(context.WithoutCancel(t.Context()), nil)
 	}
 	try(t, err)
 	k.site, err = web.New(k.catalog, o)

@@ -48,7 +48,7 @@ func TestShared(t *testing.T) {
 	k := open(t, nil, func(cfg *repertoire.Config, _ *web.Options) { cfg.Sources, cfg.Store = nil, st })
 	k.get("state").is(http.StatusOK).has("Shared store", "as it is").lacks("last rescan", "root add")
 	st.Break(errors.New("the server is gone " + hostile))
-	if _, err := k.catalog.Rescan(t.Context(), nil); err == nil {
+	if _, err := k.catalog.Owner().Rescan(t.Context(), nil); err == nil {
 		t.Error("the store is gone, and nobody says so")
 	}
 	k.get("state").is(http.StatusOK).has(">stale<", "the copy of just now", "the server is gone &lt;/script")
@@ -57,7 +57,7 @@ func TestShared(t *testing.T) {
 	}
 	k.get("doctor").is(http.StatusServiceUnavailable).has("shared catalog, which does not answer now")
 	st.Break(nil)
-	_, err := k.catalog.Rescan(t.Context(), nil)
+	_, err := k.catalog.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 	k.get("doctor").is(http.StatusOK).lacks("cannot be asked now")
 }

@@ -79,7 +79,7 @@ func (s *Site) postProposal(v *visit) (answer, error) {
 	}
 	s.observe(v, Event{Action: action, Skills: []string{skill}, Proposal: id, Failed: err != nil})
 	if action == "approve" && err == nil {
-		if _, err = s.catalog.Rescan(v.Context(), nil); err != nil {
+		if _, err = s.catalog.Owner().Rescan(v.Context(), nil); err != nil {
 			return s.proposal(v, "the change is made, but the catalog is as before: "+v.told(err))
 		}
 	}

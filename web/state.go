@@ -65,9 +65,9 @@ func firstRows[T any](list []T) rows[T] { return rows[T]{list[:min(len(list), ma
 // getState shows what is disabled, pinned and stale, and where skills come from.
 func (s *Site) getState(v *visit) (answer, error) {
 	ctx, c := v.Context(), s.catalog
-	d := condition{Look: c.Glance(ctx, lookTime), Shared: c.Shared()}
+	d := condition{Look: c.Owner().Glance(ctx, lookTime), Shared: c.Shared()}
 	if v.owner {
-		d.File, d.Recovered = c.Path(), c.Recovered()
+		d.File, d.Recovered = c.Path(), c.Owner().Recovered()
 		if d.Shared.Err != nil {
 			d.Trouble = d.Shared.Err.Error()
 		}
@@ -103,13 +103,13 @@ func (s *Site) unembedded(ctx context.Context) (int, error) {
 	if e == nil || e.Model() == "" || s.lost() {
 		return 0, nil
 	}
-	coverage, err := s.catalog.Coverage(ctx, e.Model())
+	coverage, err := s.catalog.Owner().Coverage(ctx, e.Model())
 	return coverage.Texts - coverage.Embedded, err
 }
 
 // places returns the sources, the one that wins first. Folders are only for the owner.
 func (s *Site) places(ctx context.Context, owner bool) ([]place, error) {
-	sizes, err := s.catalog.SourceSizes(ctx)
+	sizes, err := s.catalog.Owner().SourceSizes(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func TestUnread(t *testing.T) {
 	k := open(t, few(), func(cfg *repertoire.Config, _ *web.Options) {
 		before, err := repertoire.Open(t.Context(), *cfg)
 		try(t, err)
-		_, err = before.Rescan(t.Context(), nil)
+		_, err = before.Owner().Rescan(t.Context(), nil)
 		try(t, err)
 		try(t, before.Close())
 		cfg.Sources, cfg.Schedule, cfg.Background = append(cfg.Sources, held), "@every 1h", true
@@ -31,7 +31,7 @@ func TestUnread(t *testing.T) {
 	k.get("skill", "id", "pdf-forms").is(http.StatusOK).has(part)
 	k.get("skill", "id", "pie").is(http.StatusNotFound).has("try again in a moment")
 	held.Release()
-	_, err = k.catalog.Rescan(t.Context(), nil)
+	_, err = k.catalog.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 	k.get("skill", "id", "pie").is(http.StatusOK).lacks("So far this is part")
 }

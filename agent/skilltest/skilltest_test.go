@@ -67,7 +67,7 @@ func run(t *testing.T, files ...string) ([]skilltest.Outcome, error) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Rescan(t.Context(), nil); err != nil {
+	if _, err := c.Owner().Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	cfg := agent.Config{Catalog: c, Executor: sandbox.NewPlain(sandbox.Options{AllowUnconfined: true})}

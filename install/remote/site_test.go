@@ -36,7 +36,7 @@ func publish(t *testing.T, files map[string]string) string {
 	c, err := repertoire.Open(t.Context(), cfg)
 	try(t, err)
 	defer c.Close()
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 	dir := t.TempDir()
 	_, err = wellknown.Publish(t.Context(), c, nil, dir)

@@ -36,7 +36,7 @@ type catalog struct {
 
 // Close closes the catalog, with a note if the catalog was damaged and has been rebuilt.
 func (c *catalog) Close() error {
-	if aside := c.Recovered(); aside != "" {
+	if aside := c.Owner().Recovered(); aside != "" {
 		c.session.note("the catalog was damaged and has been rebuilt; the damaged file was kept as %s", aside)
 	}
 	return c.Catalog.Close()
@@ -205,7 +205,7 @@ func (s *session) notePart(ctx context.Context, c *catalog) error {
 
 // rescan brings the catalog up to date completely, with a progress bar.
 func (s *session) rescan(ctx context.Context, c *catalog) ([]repertoire.Report, error) {
-	return s.rescanWith(ctx, c.Rescan)
+	return s.rescanWith(ctx, c.Owner().Rescan)
 }
 
 // A scanner brings a catalog up to date and calls found for each skill.

@@ -299,7 +299,7 @@ func sourceLabels(_ context.Context, c *catalog, _ []string) []cobra.Completion 
 func (c *catalog) asIs(ctx context.Context, o *repertoire.ListOptions) []repertoire.Entry {
 	ctx, cancel := context.WithTimeout(ctx, completeWithin)
 	defer cancel()
-	if c.Glance(ctx, 0).Looked == 0 {
+	if c.Owner().Glance(ctx, 0).Looked == 0 {
 		return nil
 	}
 	list, err := c.List(ctx, c.agent, o)

@@ -223,7 +223,7 @@ func (a *app) examineCatalog(ctx context.Context, cfg repertoire.Config, strict 
 		r.Add(skill.Problem{Rule: "stale", Severity: skill.Warning, Path: c.Path(), Message: "the catalog cannot be brought up to date: " + stale.Error(),
 			Hint: "make room, or make its folder writable; or name another file with --db"})
 	}
-	if aside := c.Recovered(); aside != "" {
+	if aside := c.Owner().Recovered(); aside != "" {
 		r.Add(skill.Problem{Rule: "catalog", Severity: skill.Warning, Path: c.Path(),
 			Message: "the catalog was damaged and has been rebuilt", Hint: "the damaged file was kept as " + aside})
 	}

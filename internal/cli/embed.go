@@ -127,7 +127,7 @@ func runEmbed(s *session, cmd *cobra.Command, list bool, only string) error {
 func embedMissing(ctx context.Context, ui *screen, c *catalog) error {
 	bar := ui.progress("embedding", 1)
 	defer bar.done()
-	return c.Embed(ctx, bar.set)
+	return c.Owner().Embed(ctx, bar.set)
 }
 
 // printEmbedders describes embedders; inUse is the name of the configured one.
@@ -142,7 +142,7 @@ func printEmbedders(ctx context.Context, ui *screen, c *catalog, choices []confi
 		if err != nil {
 			return err
 		}
-		covered, err := c.Coverage(ctx, e.Model())
+		covered, err := c.Owner().Coverage(ctx, e.Model())
 		if err != nil {
 			return err
 		}

@@ -328,7 +328,7 @@ func (d *detectRun) missing(ctx context.Context, c detect.Choice) int {
 		return 0
 	}
 	defer cat.Close()
-	covered, err := cat.Coverage(ctx, e.Model())
+	covered, err := cat.Owner().Coverage(ctx, e.Model())
 	if err != nil {
 		d.noteVerbose("%s", messageOf(err))
 		return 0

@@ -111,9 +111,9 @@ func runIndex(ctx context.Context, s *session, full, watch bool, forget string) 
 			return err
 		}
 	}
-	scan := c.Rescan
+	scan := c.Owner().Rescan
 	if full {
-		scan = c.RescanAll
+		scan = c.Owner().RescanAll
 	}
 	reports, err := completeIndex(ctx, s, c, scan)
 	if err != nil {
@@ -143,7 +143,7 @@ func completeIndex(ctx context.Context, s *session, c *catalog, scan scanner) ([
 
 // calibrate calibrates a catalog, which also answers without.
 func calibrate(ctx context.Context, ui *screen, c *catalog) error {
-	if err := c.Calibrate(ctx); err != nil && ctx.Err() == nil {
+	if err := c.Owner().Calibrate(ctx); err != nil && ctx.Err() == nil {
 		ui.note("%v; until \"skills index\" succeeds, the threshold is that of a typical catalog", err)
 	}
 	return ctx.Err()
@@ -165,7 +165,7 @@ func forgetRoot(ctx context.Context, s *session, c *catalog, root string) error 
 		named := root == info.Label || info.Root != "" && (root == info.Root || abs == info.Root)
 		switch {
 		case named && reports[i].Away:
-			return c.Forget(ctx, info.Label)
+			return c.Owner().Forget(ctx, info.Label)
 		case named:
 			return fmt.Errorf("%s can be read, so its skills would come back; remove the folder from the configuration instead", info.Label)
 		case reports[i].Away:

@@ -78,9 +78,9 @@ func (r *realm) world(t *testing.T, rules bool, ask func(*testing.T, *post) map[
 	c, p := r.serve(t)
 	before := ask(t, p)
 	r.build(t, kept(r.edited), r.away)
-	_, err := c.Rescan(t.Context(), nil)
+	_, err := c.Owner().Rescan(t.Context(), nil)
 	if err == nil {
-		err = c.Calibrate(t.Context()) // the edit may have changed which skills are held back
+		err = c.Owner().Calibrate(t.Context()) // the edit may have changed which skills are held back
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func (r *realm) serve(t *testing.T) (*served, *post) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Rescan(t.Context(), nil); err != nil {
+	if _, err := c.Owner().Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := c.server(c.agent, nil, nil)

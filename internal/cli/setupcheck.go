@@ -39,7 +39,7 @@ func (s *setupRun) checkNamed(ctx context.Context) error {
 		return &usageError{s.path, errors.Join(err, c.Close())}
 	}
 	if _, err := os.Stat(c.Path()); err == nil {
-		if _, err := c.Indexed(ctx); err != nil { // such as of another program's database
+		if _, err := c.Owner().Indexed(ctx); err != nil { // such as of another program's database
 			return errors.Join(err, c.Close())
 		}
 	}

@@ -30,7 +30,7 @@ func TestUnread(t *testing.T) {
 	}
 	before, err := repertoire.Open(t.Context(), cfg)
 	try(err)
-	_, err = before.Rescan(t.Context(), nil)
+	_, err = before.Owner().Rescan(t.Context(), nil)
 	try(err)
 	try(before.Close())
 	held := sourcetest.Hold(files("new", "pie"))

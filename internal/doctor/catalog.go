@@ -45,7 +45,7 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 	d.shadowed(all)
 	offered := slices.DeleteFunc(all, func(e repertoire.Entry) bool { return e.ShadowedBy != "" })
 	d.needs(offered)
-	twins, err := c.Twins(ctx)
+	twins, err := c.Owner().Twins(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 		return nil, err
 	}
 	for _, a := range append([]*repertoire.Agent{nil}, c.Config().Agents...) { // nil for the policy
-		problems, err := c.Unmatched(ctx, a)
+		problems, err := c.Owner().Unmatched(ctx, a)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, o Options
 		return err
 	}
 	d.report.Skills = found
-	reported, err := c.Problems(ctx)
+	reported, err := c.Owner().Problems(ctx)
 	if err != nil {
 		return err
 	}

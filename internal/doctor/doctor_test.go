@@ -67,7 +67,7 @@ func catalog(t *testing.T) (c *repertoire.Catalog, reports []repertoire.Report, 
 	})
 	try(t, err)
 	t.Cleanup(func() { try(t, c.Close()) })
-	reports, err = c.Rescan(t.Context(), nil)
+	reports, err = c.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 	return c, reports, dir
 }
@@ -152,9 +152,9 @@ func TestInSkill(t *testing.T) {
 			t.Skip("no symbolic links here")
 		}
 	}
-	_, err := c.RescanAll(t.Context(), nil)
+	_, err := c.Owner().RescanAll(t.Context(), nil)
 	try(t, err)
-	reports, err := c.Rescan(t.Context(), nil)
+	reports, err := c.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 	r, err := doctor.Catalog(t.Context(), c, doctor.Options{Reports: reports})
 	try(t, err)
@@ -276,7 +276,7 @@ func TestHeld(t *testing.T) {
 	})
 	try(t, err)
 	t.Cleanup(func() { try(t, c.Close()) })
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 	r, err := doctor.Catalog(t.Context(), c, doctor.Options{})
 	try(t, err)

@@ -26,7 +26,7 @@ func TestNeeds(t *testing.T) {
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "c.db"), Schedule: repertoire.Never})
 	try(t, err)
 	t.Cleanup(func() { try(t, c.Close()) })
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 	r, err := doctor.Catalog(t.Context(), c, doctor.Options{})
 	try(t, err)

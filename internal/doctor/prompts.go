@@ -49,7 +49,7 @@ func (c *contents) evalPrompts() []string {
 func ask(ctx context.Context, c *repertoire.Catalog, id string, prompts []string) ([]askedPrompt, error) {
 	var list []askedPrompt
 	for _, text := range append([]string{""}, prompts...) {
-		standing, err := c.Standing(ctx, id, text)
+		standing, err := c.Owner().Standing(ctx, id, text)
 		if err != nil {
 			return nil, err
 		}

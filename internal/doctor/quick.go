@@ -20,7 +20,7 @@ func Quick(ctx context.Context, c *repertoire.Catalog, all []repertoire.Entry) (
 	if _, d.report.Skills, err = c.Size(ctx); err != nil {
 		return nil, err
 	}
-	problems, err := c.Problems(ctx)
+	problems, err := c.Owner().Problems(ctx)
 	if err != nil {
 		return nil, err
 	}

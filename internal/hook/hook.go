@@ -92,11 +92,8 @@ type Catalog interface {
 	session.Catalog // which makes blocks
 
 	Path() string // of the database
-	Glance(ctx context.Context, limit time.Duration) repertoire.Freshness
-	Indexed(ctx context.Context) (bool, error)
-	Usable(ctx context.Context) (bool, error)
+	Owner() repertoire.Owner
 	Shared() repertoire.Shared
-	Rescan(ctx context.Context, found func()) ([]repertoire.Report, error)
 	Count(ctx context.Context, a *repertoire.Agent) (int, error)
 	Unread(ctx context.Context) (int, error)
 	Pinned(ctx context.Context, a *repertoire.Agent) ([]repertoire.Entry, error)
@@ -352,19 +349,19 @@ func (r *run) note(u usage.Event) {
 // process in the background will.
 func (r *run) ready(ctx context.Context, c Catalog) (bool, error) {
 	// A hook must not be felt, so it looks at a part of a large catalog each time.
-	if c.Glance(ctx, time.Millisecond).Current {
+	if c.Owner().Glance(ctx, time.Millisecond).Current {
 		return true, nil
 	}
 	db := c.Path()
 	r.stale.Store(&db)
-	if usable, err := c.Usable(ctx); err != nil || !usable {
+	if usable, err := c.Owner().Usable(ctx); err != nil || !usable {
 		return false, err
 	}
 	if copied := c.Shared(); copied.State != "" && time.Since(copied.Heard).Abs() < pause {
 		r.stale.Store(nil) // nothing but a prompt a moment ago would be older
 		return true, nil
 	}
-	indexed, err := c.Indexed(ctx)
+	indexed, err := c.Owner().Indexed(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -392,7 +389,7 @@ func (r *run) rescan(ctx context.Context, c Catalog, indexed bool) bool {
 				fresh <- fmt.Errorf("panic: %v", p)
 			}
 		}()
-		_, err := c.Rescan(bounded, nil)
+		_, err := c.Owner().Rescan(bounded, nil)
 		fresh <- err
 	}()
 	select {

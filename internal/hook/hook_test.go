@@ -56,7 +56,7 @@ func (p *place) index(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Rescan(t.Context(), nil); err != nil {
+	if _, err := c.Owner().Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -48,7 +48,7 @@ func catalog(t *testing.T, kinds ...string) (*repertoire.Catalog, string) {
 	c, err := repertoire.Open(t.Context(), cfg)
 	try(t, err)
 	t.Cleanup(func() { try(t, c.Close()) })
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 	return c, dir
 }

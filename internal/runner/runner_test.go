@@ -40,7 +40,7 @@ func open(t *testing.T, dir string) *repertoire.Catalog {
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{s}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never})
 	try(t, err)
 	t.Cleanup(func() { try(t, c.Close()) })
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 	return c
 }

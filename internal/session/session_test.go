@@ -40,7 +40,7 @@ func catalog(t testing.TB, skills map[string]string) *repertoire.Catalog {
 	})
 	try(t, err)
 	t.Cleanup(func() { c.Close() })
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 	return c
 }

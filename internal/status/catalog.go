@@ -24,7 +24,7 @@ const (
 // SKILL.md files it knows. It makes no file.
 func stateOf(ctx context.Context, c *repertoire.Catalog) (state string, found int, err error) {
 	if c.Shared().State != "" {
-		if indexed, err := c.Indexed(ctx); err != nil || !indexed {
+		if indexed, err := c.Owner().Indexed(ctx); err != nil || !indexed {
 			return Missing, 0, err
 		}
 		_, found, err = c.Size(ctx)
@@ -33,10 +33,10 @@ func stateOf(ctx context.Context, c *repertoire.Catalog) (state string, found in
 	if _, err := os.Stat(c.Path()); errors.Is(err, fs.ErrNotExist) {
 		return Missing, 0, nil
 	}
-	current := c.Glance(ctx, look).Current
+	current := c.Owner().Glance(ctx, look).Current
 	indexed := current
 	if !current {
-		if indexed, err = c.Indexed(ctx); err != nil {
+		if indexed, err = c.Owner().Indexed(ctx); err != nil {
 			return Broken, 0, err
 		}
 	}
@@ -62,7 +62,7 @@ func (s *Status) count(ctx context.Context, c *repertoire.Catalog, agent *repert
 		return nil, nil, err
 	}
 	s.Held = found - s.Skills
-	sizes, err := c.SourceSizes(ctx)
+	sizes, err := c.Owner().SourceSizes(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

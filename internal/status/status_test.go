@@ -85,7 +85,7 @@ func (m *machine) index(t *testing.T) {
 	c, _, err := m.open(t.Context())
 	try(t, err)
 	defer c.Close()
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 }
 

@@ -36,7 +36,7 @@ func TestPublish(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Rescan(t.Context(), nil); err != nil {
+	if _, err := c.Owner().Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	others := &repertoire.Agent{Name: "others", Exclude: repertoire.Rules{Names: []string{"internal"}}}
@@ -83,7 +83,7 @@ func TestPublishAway(t *testing.T) {
 	defer c.Close()
 	rescan := func() {
 		t.Helper()
-		if _, err := c.Rescan(t.Context(), nil); err != nil {
+		if _, err := c.Owner().Rescan(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -105,7 +105,7 @@ func TestPublishAway(t *testing.T) {
 	if r, err := Publish(t.Context(), c, nil, t.TempDir()); err != nil || r.Skills != 0 || len(r.Omitted) != 2 {
 		t.Errorf("a new site: %+v, %v", r, err)
 	}
-	if err := c.Forget(t.Context(), "lib"); err != nil {
+	if err := c.Owner().Forget(t.Context(), "lib"); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := Publish(t.Context(), c, nil, dir); err != nil || len(r.Removed) != 4 {

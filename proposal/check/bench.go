@@ -152,8 +152,8 @@ func (k *Checker) second(ctx context.Context, folder string, t *proposal.Trial, 
 	if err != nil {
 		return nil, err
 	}
-	if _, err = c.Rescan(ctx, nil); err == nil {
-		err = c.Embed(ctx, nil)
+	if _, err = c.Owner().Rescan(ctx, nil); err == nil {
+		err = c.Owner().Embed(ctx, nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())

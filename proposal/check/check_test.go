@@ -61,7 +61,7 @@ func openAt(t *testing.T, file string, policy *repertoire.Policy) *repertoire.Ca
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: file, Schedule: repertoire.Never, Policy: policy})
 	try(t, err)
 	t.Cleanup(func() { try(t, c.Close()) })
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	try(t, err)
 	return c
 }
