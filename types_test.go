@@ -4,9 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"reflect"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -21,54 +20,71 @@ var aliases = []any{
 	repertoire.Body{}, repertoire.File{}, repertoire.Report{},
 }
 
-// item matches the fields that an item of a list is about.
-var item = regexp.MustCompile(`(?m)^ +- ([A-Z]\w*(?:, [A-Z]\w*)*):`)
-
-// TestFieldsAreExplained: "go doc" shows only the comment of an alias, so that
-// comment explains each field of the type: by itself, or by the name of an alias
-// whose fields the type has too.
+// TestFieldsAreExplained: the comments of the aliases lead to the types that they stand for,
+// where "go doc" explains each field.
 func TestFieldsAreExplained(t *testing.T) {
 	f, err := parser.ParseFile(token.NewFileSet(), "types.go", nil, parser.ParseComments)
 	try(t, err)
-	docs := make(map[string]string)
+	declared := 0
 	for _, d := range f.Decls {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
-			docs[g.Specs[0].(*ast.TypeSpec).Name.Name] = g.Doc.Text()
+			declared += len(g.Specs)
 		}
 	}
-	explained := make(map[string][]string) // fields, by alias
-	for name, doc := range docs {
-		for _, m := range item.FindAllStringSubmatch(doc, -1) {
-			explained[name] = append(explained[name], strings.Split(m[1], ", ")...)
-		}
+	if declared != len(aliases) {
+		t.Errorf("types.go declares %d types, of which %d are tested", declared, len(aliases))
 	}
-	var seen []string
+	seen := make(map[reflect.Type]bool)
 	for _, v := range aliases {
-		typ := reflect.TypeOf(v)
-		name := typ.Name()
-		seen = append(seen, name)
-		known := slices.Clone(explained[name])
-		first, _, _ := strings.Cut(docs[name], "\n\n") // refers to other types
-		for other := range docs {
-			if strings.Contains(first, "["+other+"]") {
-				known = append(known, explained[other]...)
-			}
+		checkFields(t, reflect.TypeOf(v), seen)
+	}
+}
+
+// checkFields checks that the declaration of a struct, and of those that are embedded in it,
+// has a comment for each field that other packages see, of its own or that of the field before.
+func checkFields(t *testing.T, typ reflect.Type, seen map[reflect.Type]bool) {
+	t.Helper()
+	if seen[typ] || !strings.HasPrefix(typ.PkgPath(), module) {
+		return
+	}
+	seen[typ] = true
+	group := "" // the last comment
+	for _, f := range declaration(t, typ).Fields.List {
+		if own := f.Doc.Text() + f.Comment.Text(); own != "" {
+			group = own
 		}
-		if strings.Contains(first, "[Hit]") { // a Hit is an Entry, too
-			known = append(known, explained["Entry"]...)
-		}
-		for _, field := range reflect.VisibleFields(typ) {
-			if field.IsExported() && !field.Anonymous && !slices.Contains(known, field.Name) {
-				t.Errorf("the comment of %s does not explain %s", name, field.Name)
-			}
-		}
-		for _, field := range explained[name] {
-			if _, ok := typ.FieldByName(field); !ok {
-				t.Errorf("%s has no field %s", name, field)
+		for _, name := range f.Names {
+			if name.IsExported() && f.Doc == nil && f.Comment == nil && !strings.Contains(group, name.Name) && !strings.Contains(group, "next three") {
+				t.Errorf("%v does not explain %s", typ, name)
 			}
 		}
 	}
-	if len(seen) != len(docs) {
-		t.Errorf("types.go declares %d types, of which %d are tested", len(docs), len(seen))
+	for i := range typ.NumField() {
+		if f := typ.Field(i); f.Anonymous && f.Type.Kind() == reflect.Struct {
+			checkFields(t, f.Type, seen)
+		}
 	}
+}
+
+// declaration returns where a struct is declared.
+func declaration(t *testing.T, typ reflect.Type) (found *ast.StructType) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.FromSlash(strings.TrimPrefix(typ.PkgPath(), module+"/") + "/*.go"))
+	try(t, err)
+	for _, name := range names {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		try(t, err)
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.TypeSpec); ok && s.Name.Name == typ.Name() {
+				if body, ok := s.Type.(*ast.StructType); ok {
+					found = body
+				}
+			}
+			return true
+		})
+	}
+	if found == nil {
+		t.Fatalf("%v is not declared as a struct", typ)
+	}
+	return found
 }

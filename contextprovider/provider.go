@@ -99,15 +99,15 @@ func New(c Catalog, r Reader) *Provider { return &Provider{catalog: c, reader: r
 
 // A Body is level 2: the whole SKILL.md of a skill.
 type Body struct {
-	ID          string        `json:"id"`
+	ID          string        `json:"id"` // this and the next three as in search.Entry
 	Name        string        `json:"name"`
 	Source      string        `json:"source"`
 	Location    string        `json:"location"`
-	Folder      string        `json:"folder"` // what its relative paths are relative to
-	Text        string        `json:"text"`
-	Tokens      int           `json:"tokens"`    // of Text, estimated
-	Resources   []Resource    `json:"resources"` // its other files
-	Requires    []Requirement `json:"requires,omitempty"`
+	Folder      string        `json:"folder"`                 // what its relative paths are relative to
+	Text        string        `json:"text"`                   // the whole SKILL.md, without invisible characters
+	Tokens      int           `json:"tokens"`                 // of Text, estimated
+	Resources   []Resource    `json:"resources"`              // its other files
+	Requires    []Requirement `json:"requires,omitempty"`     // the skills that it asks for
 	Required    []Body        `json:"required,omitempty"`     // what it requires, if that was asked for; see Provider.BodyAndRequired
 	Unavailable string        `json:"unavailable,omitempty"`  // what it needs and is not there: "needs the command gh, which is not in PATH"
 	Stale       bool          `json:"stale"`                  // Text changed since it was indexed
@@ -253,15 +253,15 @@ func forAgent(err error, a *search.Agent) error {
 
 // A File is level 3: one file of a skill.
 type File struct {
-	ID     string `json:"id"`   // of the skill
-	Path   string `json:"path"` // slash-separated, clean
-	Size   int64  `json:"size"`
-	SHA256 string `json:"sha256"`
+	ID     string `json:"id"`             // of the skill
+	Path   string `json:"path"`           // slash-separated, clean
+	Size   int64  `json:"size"`           // of Data
+	SHA256 string `json:"sha256"`         // of Data
 	Binary bool   `json:"binary"`         // then Text is empty and Data holds it
 	Text   string `json:"text,omitempty"` // as in the file, but for invisible characters, which are removed, and line ends
-	Data   []byte `json:"-"`
+	Data   []byte `json:"-"`              // the bytes of the file
 
-	HiddenChars int `json:"hidden_chars,omitempty"`
+	HiddenChars int `json:"hidden_chars,omitempty"` // invisible characters removed from Text
 }
 
 // File returns a file of a skill as it is in its source now. The name is relative to the

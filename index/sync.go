@@ -38,9 +38,9 @@ type Source struct {
 
 // A Report says what a Sync did.
 type Report struct {
-	Source     string          `json:"source"`
-	Found      int             `json:"found"` // SKILL.md files
-	Added      int             `json:"added"`
+	Source     string          `json:"source"` // its label
+	Found      int             `json:"found"`  // SKILL.md files
+	Added      int             `json:"added"`  // this and the next three are numbers of skills
 	Changed    int             `json:"changed"`
 	Removed    int             `json:"removed"`
 	Unchanged  int             `json:"unchanged"`
@@ -49,7 +49,7 @@ type Report struct {
 	Complete   bool            `json:"complete"`             // the whole source was searched
 	Away       bool            `json:"away,omitempty"`       // the source cannot be read at all now, see source.ErrAway
 	Problems   []skill.Problem `json:"problems,omitempty"`   // of the walk, and of what was read
-	Took       time.Duration   `json:"-"`
+	Took       time.Duration   `json:"-"`                    // from the begin of the walk to the last write
 
 	cut    bool            // the walk did not come to its end
 	empty  []skill.Problem // the folder is empty and another one, see run.finish

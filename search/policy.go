@@ -21,7 +21,9 @@ const (
 
 // A Policy says which skills of a catalog are held back from everybody. A skill that is held
 // back is in no scope: it shadows nothing, and no answer has it. Only List, Lookup and Why
-// say that it is there, and why it is held back. nil means that all skills are offered.
+// say that it is there, and why it is held back. nil means that all skills are offered. A
+// skill of Ask, or one with a locked digest, is served only as long as all its files have the
+// digest for which it is offered.
 //
 // Its functions may be called by several goroutines.
 type Policy struct {

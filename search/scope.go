@@ -14,7 +14,7 @@ import (
 // sources of Policy.Private. In its scope, skills outside do not exist: they shadow nothing,
 // and no answer names them.
 type Agent struct {
-	Name    string
+	Name    string   // by which a configuration or Catalog.Agent finds it
 	Include Rules    // empty means what it Uses, or everything if it uses nothing
 	Exclude Rules    // wins over Include
 	Pinned  []string // names of skills that the agent always has if its scope has them, in this order
@@ -43,20 +43,20 @@ type Agent struct {
 // as an Include it lets nothing in, as an Exclude it leaves nothing out.
 type Rules struct {
 	Names   []string // patterns for whole names: * ? [a-z] and \ are special
-	Tags    []string
+	Tags    []string // without regard to case
 	Sources []string // labels
 }
 
 // A Rule is one rule of an agent.
 type Rule struct {
 	Key  string // "include.names", "exclude.tags", "pinned", "uses_skills" and so on
-	Text string
+	Text string // the pattern, tag, label or name
 }
 
 // A Place is a line of a configuration file.
 type Place struct {
-	File string
-	Line int
+	File string // name of the configuration file
+	Line int    // from 1
 }
 
 func (r Rules) empty() bool { return len(r.Names)+len(r.Tags)+len(r.Sources) == 0 }

@@ -60,8 +60,8 @@ type Query struct {
 // An Answer holds the hits of a query, best first.
 type Answer struct {
 	Ranking
-	Hits  []Hit
-	Unfit int // how many candidates Query.Fitting left out
+	Hits  []Hit // best first
+	Unfit int   // how many candidates Query.Fitting left out
 }
 
 // A Ranking says what the order of skills is based on, and whether the prompt
@@ -106,7 +106,7 @@ type Hit struct {
 	// Probability is the probability that the prompt wants the skill, 0 to 1. It is
 	// comparable between answers and catalogs.
 	Probability float64
-	Matched     Matched
+	Matched     Matched  // words of the prompt that the skill has, stemmed, by field
 	Trigger     *Trigger // the best of its triggers that the prompt has; nil for none
 	Copies      []Entry  // copies of this skill that are left out, best first
 

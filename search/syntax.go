@@ -19,9 +19,9 @@ const maxQuoted = 40
 // A SyntaxError says what is wrong with a query whose Syntax is set. Its text is
 // "query:COLUMN: what is wrong; what to do".
 type SyntaxError struct {
-	Column  int // from 1, in characters as a reader counts them
-	Offset  int // in bytes, from 0
-	Message string
+	Column  int    // from 1, in characters as a reader counts them
+	Offset  int    // in bytes, from 0
+	Message string // what is wrong, and what to do
 }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("query:%d: %s", e.Column, e.Message) }
