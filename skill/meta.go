@@ -8,15 +8,15 @@ import (
 // A Meta is level 1 of a skill: what a catalog knows and shows about a skill
 // without reading the file again. Every layer uses this one declaration.
 type Meta struct {
-	ID            string // the name of an offered skill, "source/folder" of a shadowed copy; the catalog sets it
-	Name          string // the name in its source: the frontmatter's name, unless the source renames the skill
-	Description   string // at most MaxDescription code points, or as many as Limits allow, without hidden characters
-	Source        string // label of its source
-	Path          string // slash-separated path of its SKILL.md (or skill.md) in the source
-	Location      string // where to open its SKILL.md: an absolute path, or "label:path" if it is not on disk
-	Version       string // as its author counts
-	License       string
-	Author        string
+	ID            string   // the name of an offered skill, "source/folder" of a shadowed copy; the catalog sets it
+	Name          string   // the name in its source: the frontmatter's name, unless the source renames the skill
+	Description   string   // at most MaxDescription code points, or as many as Limits allow, without hidden characters
+	Source        string   // label of its source
+	Path          string   // slash-separated path of its SKILL.md (or skill.md) in the source
+	Location      string   // where to open its SKILL.md: an absolute path, or "label:path" if it is not on disk
+	Version       string   // as its author counts
+	License       string   // the name or file that the frontmatter says
+	Author        string   // from the frontmatter or its metadata
 	Compatibility string   // what it runs with, in its author's words
 	Tags          []string // from the frontmatter and its metadata, without duplicates
 	Needs         Needs    // what it needs to work

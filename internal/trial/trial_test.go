@@ -86,7 +86,7 @@ func program(t *testing.T) *setup.Env {
 	check(t, err)
 	c, err := repertoire.Open(t.Context(), cfg)
 	check(t, err)
-	_, err = c.Rescan(t.Context(), nil)
+	_, err = c.Owner().Rescan(t.Context(), nil)
 	check(t, errors.Join(err, c.Close()))
 	t.Setenv(folderVar, dir)
 	self, err := os.Executable()
