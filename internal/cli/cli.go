@@ -73,14 +73,7 @@ func setGarbage(percent int) {
 func (e env) execute(ctx context.Context, args []string) int {
 	a := newApp(e)
 	root := e.root(a)
-	// Hook and context run at every prompt, and making all other commands would take a tenth of
-	// their time.
-	switch {
-	case len(args) > 0 && args[0] == "hook":
-		root.AddCommand(newHookCommand(e))
-	case len(args) > 0 && args[0] == "context":
-		root.AddCommand(newContextCommand(e))
-	default:
+	if !e.addAsked(root, args, a) {
 		e.addCommands(root, a)
 	}
 	if completes(args) {
@@ -201,80 +194,6 @@ func (e env) root(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	e.setHelp(root)
 	return root
-}
-
-// addCommands adds the commands in the order in which the help lists them.
-func (e env) addCommands(root *cobra.Command, a *app) {
-	addGroup(root, "Start",
-		a.setupCommand(),
-		newStatusCommand(a.env),
-		a.tryCommand(),
-		onFolders(a.doctorCommand()),
-	)
-	addGroup(root, "Find skills",
-		newSearchCommand(a.env),
-		newContextCommand(a.env),
-		newWhyCommand(a.env),
-		newListCommand(a.env),
-		newShowCommand(a.env),
-		newReadCommand(a.env),
-		newWebCommand(a.env),
-		rare(newPromptCommand(a.env)),
-	)
-	addGroup(root, "Get skills",
-		onFolders(newInstallCommand(a.env)),
-		newRootCommand(a.env),
-		rare(newUpdateCommand(a.env)),
-		rare(newVerifyCommand(a.env)),
-		rare(newRemoveCommand(a.env)),
-		rare(newIndexCommand(a.env)),
-		onFolders(rare(newEmbedCommand(a.env))),
-		rare(a.pushCommand()),
-		rare(newStoreCommand(a.env)),
-	)
-	addGroup(root, "Decide what is offered",
-		newConfigCommand(a.env),
-		newDisableCommand(a.env),
-		rare(newEnableCommand(a.env)),
-		rare(newPinCommand(a.env)),
-		rare(newUnpinCommand(a.env)),
-		onFolders(rare(newTrustCommand(a.env))),
-	)
-	addGroup(root, "Use skills",
-		a.mcpCommand(),
-		rare(a.tokenCommand()),
-		onFolders(newChatCommand(a.env)),
-		onFolders(newRunCommand(a.env)),
-		rare(newHookCommand(a.env)),
-		rare(newToolsCommand(a.env)),
-		rare(newWellKnownCommand(a.env)),
-	)
-	addGroup(root, "Improve skills",
-		newStatsCommand(a.env),
-		onFolders(newTestCommand(a.env)),
-		onFolders(newProposalsCommand(a.env)),
-		onFolders(rare(newProposeCommand(a.env))),
-		onFolders(rare(newHistoryCommand(a.env))),
-		onFolders(rare(newRevertCommand(a.env))),
-		rare(a.benchCommand()),
-	)
-	help := rare(newHelpCommand(a.env))
-	root.SetHelpCommand(help)
-	addGroup(root, "This program",
-		rare(newPathsCommand(a.env)),
-		rare(newCompletionCommand(a.env)),
-		rare(newVersionCommand(a.env)),
-		help,
-	)
-}
-
-// addGroup adds commands that the help lists together, in this order, below a title.
-func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
-	root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
-	for _, c := range commands {
-		c.GroupID = title
-	}
-	root.AddCommand(commands...)
 }
 
 // level holds the flags --disturb and --threshold of a command.

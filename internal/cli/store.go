@@ -45,19 +45,6 @@ func (s *session) sharedURL() string {
 	return settings.Store
 }
 
-// foldersMark is the annotation of commands that work on folders of this machine.
-const foldersMark = "folders"
-
-// onFolders marks a command that works on folders of this machine, which a shared catalog
-// does not have.
-func onFolders(cmd *cobra.Command) *cobra.Command {
-	if cmd.Annotations == nil {
-		cmd.Annotations = make(map[string]string)
-	}
-	cmd.Annotations[foldersMark] = ""
-	return cmd
-}
-
 // checkFolders refuses a command that works on folders if the catalog is a shared one.
 func (s *session) checkFolders(cmd *cobra.Command) error {
 	at := cmd

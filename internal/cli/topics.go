@@ -185,15 +185,6 @@ func (e env) filled(text string) string {
 	return e.named(marks.Replace(text))
 }
 
-// rareMark marks commands that the help of the program lists by name only.
-const rareMark = "rare"
-
-// rare marks a command as one that few people need.
-func rare(cmd *cobra.Command) *cobra.Command {
-	cmd.Annotations = map[string]string{rareMark: ""}
-	return cmd
-}
-
 // programHelp returns the help of the program on little more than one screen: its commands by
 // groups, the main ones with a line each.
 func programHelp(root *cobra.Command) string {
@@ -216,10 +207,10 @@ func programHelp(root *cobra.Command) string {
 func groupHelp(root *cobra.Command, group string) string {
 	var lines, others []string
 	for _, c := range root.Commands() {
-		_, rare := c.Annotations[rareMark]
+		_, isRare := c.Annotations[rareMark]
 		switch {
 		case c.GroupID != group:
-		case rare:
+		case isRare:
 			others = append(others, c.Name())
 		default:
 			lines = append(lines, fmt.Sprintf("  %-11s %s\n", c.Name(), c.Short))
