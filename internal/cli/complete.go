@@ -49,7 +49,7 @@ func anyFolder() completer { return completer{nil, cobra.ShellCompDirectiveFilte
 // complete themselves stays.
 func (e env) addCompletion(root *cobra.Command) {
 	root.InitDefaultHelpCmd() // cobra adds it later
-	flags, arguments := e.flagCompleters(), e.argumentCompleters()
+	flags := e.flagCompleters()
 	var each func(*cobra.Command)
 	each = func(cmd *cobra.Command) {
 		complete := func(f *pflag.Flag) {
@@ -65,7 +65,7 @@ func (e env) addCompletion(root *cobra.Command) {
 		cmd.LocalNonPersistentFlags().VisitAll(complete)
 		cmd.PersistentFlags().VisitAll(complete)
 		if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 && !cmd.HasSubCommands() {
-			cmd.ValidArgsFunction = argumentsOf(cmd, arguments)
+			cmd.ValidArgsFunction = arguments(anyText())
 		}
 		for _, c := range cmd.Commands() {
 			each(c)
@@ -88,29 +88,8 @@ func completerOf(flags map[string]completer, f *pflag.Flag) completer {
 	return anyText()
 }
 
-// argumentsOf returns the function that completes the arguments of a command by the nouns of its
-// usage.
-func argumentsOf(cmd *cobra.Command, known map[string]completer) cobra.CompletionFunc {
-	nouns, repeats := nounsOf(cmd.Use)
-	places := mapped(nouns, func(alternatives []string) completer {
-		place := anyText()
-		for _, noun := range alternatives {
-			c, ok := known[cmd.Name()+" "+noun]
-			if !ok {
-				c, ok = known[noun]
-			}
-			if ok {
-				place = place.or(c)
-			}
-		}
-		return place
-	})
-	rest := anyText()
-	if repeats {
-		rest = places[len(places)-1]
-	} else if strings.Contains(cmd.Use, " -- ") {
-		rest = anyFile() // of a command line
-	}
+// arguments completes the arguments of a command: each place as it says, what follows as the rest.
+func arguments(rest completer, places ...completer) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		c := rest
 		if len(args) < len(places) {
@@ -122,39 +101,10 @@ func argumentsOf(cmd *cobra.Command, known map[string]completer) cobra.Completio
 	}
 }
 
-// nounsOf returns the nouns of a usage such as "read NAME [PATH] | --all" that may stand in each
-// place, and whether the last place repeats.
-func nounsOf(use string) (places [][]string, repeats bool) {
-	alternatives := strings.Split(strings.Join(strings.Fields(use)[1:], " "), " | ")
-	for _, alternative := range alternatives {
-		at := 0
-		for _, word := range strings.Fields(alternative) {
-			if word == "--" {
-				break
-			}
-			if strings.HasPrefix(word, "-") {
-				continue
-			}
-			if at == len(places) {
-				places = append(places, nil)
-			}
-			repeats = repeats || strings.Contains(word, "…")
-			places[at] = append(places[at], strings.FieldsFunc(word, func(r rune) bool { return !unicode.IsUpper(r) })...)
-			at++
-		}
-	}
-	return places, repeats
-}
-
-// or returns the completer of what either completes, of which one has no names. Shells have no
-// names beside folders, so beside names there are all files.
-func (c completer) or(other completer) completer {
-	if c.names == nil {
-		c, other = other, c
-	}
-	if c.names != nil && other.files != cobra.ShellCompDirectiveNoFileComp {
-		c.files = cobra.ShellCompDirectiveDefault
-	}
+// orFile returns the completer that completes files, too. Shells have no names beside folders,
+// so it is for commands that take a folder as well.
+func (c completer) orFile() completer {
+	c.files = cobra.ShellCompDirectiveDefault
 	return c
 }
 
@@ -210,9 +160,12 @@ func described(name, description string) cobra.Completion {
 }
 
 // oneOf completes one of some fixed names.
-func oneOf[S ~string](names ...S) completer {
+func oneOf[S ~string](names ...S) completer { return oneOfThese(func() []S { return names }) }
+
+// oneOfThese is oneOf for names that take time to make.
+func oneOfThese[S ~string](names func() []S) completer {
 	return completer{func(*cobra.Command, []string) []cobra.Completion {
-		return mapped(names, func(s S) cobra.Completion { return string(s) })
+		return mapped(names(), func(s S) cobra.Completion { return string(s) })
 	}, cobra.ShellCompDirectiveNoFileComp}
 }
 
@@ -243,36 +196,18 @@ func (e env) flagCompleters() map[string]completer {
 	}
 }
 
-// argumentCompleters returns the completers of the nouns in the usages of commands.
-func (e env) argumentCompleters() map[string]completer {
-	skills, installed := e.ofCatalog(skillNames), e.ofCatalog(installedNames)
-	return map[string]completer{
-		"NAME": skills, "SKILL": skills, "read PATH": e.ofCatalog(skillFiles),
-		"enable NAME": e.ofCatalog(disabledNames),
-		"update NAME": installed, "verify NAME": installed, "remove NAME": installed,
-		"LABEL": e.ofCatalog(sourceLabels), "CLIENT": oneOf(client.Names()...),
-		"FOLDER": anyFolder(), "DIR": anyFolder(), "PATH": anyFolder(), "FILE": anyFile(), "SOURCE": anyFile(),
-		"COMMAND": {commandNames, cobra.ShellCompDirectiveNoFileComp},
-	}
+// first completes the first argument with names of the catalog, each all of them.
+func (e env) first(names catalogNames) cobra.CompletionFunc {
+	return arguments(anyText(), e.ofCatalog(names))
 }
+func (e env) each(names catalogNames) cobra.CompletionFunc { return arguments(e.ofCatalog(names)) }
 
-// commandNames returns the commands below those that are given.
-func commandNames(cmd *cobra.Command, args []string) (list []cobra.Completion) {
-	topic, _, err := cmd.Root().Find(args)
-	if err != nil {
-		return nil
-	}
-	for _, c := range topic.Commands() {
-		if c.IsAvailableCommand() {
-			list = append(list, described(c.Name(), c.Short))
-		}
-	}
-	return list
-}
+// catalogNames returns names that a catalog has, for a command with these arguments.
+type catalogNames func(ctx context.Context, c *catalog, args []string) []cobra.Completion
 
 // ofCatalog returns the completer of names that the catalog of the flags has as it is: it is
 // not brought up to date. One that is missing or broken has none, and says nothing.
-func (e env) ofCatalog(names func(context.Context, *catalog, []string) []cobra.Completion) completer {
+func (e env) ofCatalog(names catalogNames) completer {
 	return completer{func(cmd *cobra.Command, args []string) []cobra.Completion {
 		ctx := cmd.Context()
 		s := e.session(cmd)

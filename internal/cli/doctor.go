@@ -86,12 +86,13 @@ func (a *app) doctorCommand() *cobra.Command {
 	var o doctorOutput
 	var fix fixFlags
 	cmd := &cobra.Command{
-		Use:     "doctor [FOLDER…|NAME…]",
-		Short:   "Report what is wrong with the skills",
-		Long:    doctorHelp + doctorFixHelp,
-		Example: "  skills doctor\n  skills doctor pdf\n  skills doctor --strict ./my-skill\n  skills doctor --fix\n  skills doctor --sarif --fail-on never . >skills.sarif",
-		Args:    args(0, -1),
-		PreRunE: checked(func([]string) error { return cmp.Or(o.check(a.json), fix.check(strict)) }),
+		Use:               "doctor [FOLDER…|NAME…]",
+		Short:             "Report what is wrong with the skills",
+		Long:              doctorHelp + doctorFixHelp,
+		Example:           "  skills doctor\n  skills doctor pdf\n  skills doctor --strict ./my-skill\n  skills doctor --fix\n  skills doctor --sarif --fail-on never . >skills.sarif",
+		Args:              args(0, -1),
+		ValidArgsFunction: arguments(a.env.ofCatalog(skillNames).orFile()),
+		PreRunE:           checked(func([]string) error { return cmp.Or(o.check(a.json), fix.check(strict)) }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case listRules:

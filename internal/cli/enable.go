@@ -107,6 +107,7 @@ func newDisableCommand(e env) *cobra.Command {
 	cmd := f.command("disable [NAME…]", "Keep skills from being offered", disableHelp,
 		"  skills disable legacy-deploy\n  skills disable --tag experimental --project\n  skills --agent reviewer disable --source user:.codex")
 	cmd.Flags().BoolVar(&f.force, "force", false, "write also what no skill has")
+	cmd.ValidArgsFunction = e.each(skillNames)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s := e.session(cmd)
 		rules := f.rules(args)
@@ -138,6 +139,7 @@ func newDisableCommand(e env) *cobra.Command {
 func newEnableCommand(e env) *cobra.Command {
 	var f ruleFlags
 	cmd := f.command("enable [NAME…]", "Take back that skills are disabled", enableHelp, "  skills enable legacy-deploy\n  skills enable --tag experimental --project")
+	cmd.ValidArgsFunction = e.each(disabledNames)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s := e.session(cmd)
 		in, err := ruleScope(s, &f)
@@ -166,7 +168,8 @@ func newPinCommand(e env) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "pin NAME…", Short: "Always offer skills to an agent", Long: pinHelp, Example: "  skills --agent reviewer pin code-review",
-		Args: pinArgs,
+		Args:              pinArgs,
+		ValidArgsFunction: e.each(skillNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := e.session(cmd)
 			if !force {
@@ -184,7 +187,8 @@ func newPinCommand(e env) *cobra.Command {
 func newUnpinCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use: "unpin NAME…", Short: "Take back that an agent is always offered skills", Long: unpinHelp, Example: "  skills --agent reviewer unpin code-review",
-		Args: pinArgs,
+		Args:              pinArgs,
+		ValidArgsFunction: e.each(skillNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return editPins(e.session(cmd), args, (*config.Editor).Unpin, "unpinned %s for %s", "%s is not pinned for %s")
 		},

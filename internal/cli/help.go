@@ -137,18 +137,6 @@ func args(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// completed completes up to most arguments of a command with names; 0 means no limit.
-// names is a function because most starts of the program need no names.
-func completed(names func() []string, most int) cobra.CompletionFunc {
-	return func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		if most > 0 && len(args) >= most {
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		others := func(name string) bool { return !strings.HasPrefix(name, begun) || slices.Contains(args, name) }
-		return slices.DeleteFunc(names(), others), cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
 // foldersHelp returns the text that says where skills are looked for. It names the folders of
 // the clients that setup serves.
 func foldersHelp() string {

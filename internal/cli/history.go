@@ -32,11 +32,12 @@ the version).`
 func newHistoryCommand(e env) *cobra.Command {
 	var record bool
 	cmd := &cobra.Command{
-		Use:     "history NAME",
-		Short:   "List the versions of a skill",
-		Long:    historyHelp,
-		Example: "  skills history pdf-forms\n  skills history pdf-forms --record",
-		Args:    args(1, 1),
+		Use:               "history NAME",
+		Short:             "List the versions of a skill",
+		Long:              historyHelp,
+		Example:           "  skills history pdf-forms\n  skills history pdf-forms --record",
+		Args:              args(1, 1),
+		ValidArgsFunction: e.first(skillNames),
 		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
 			box, err := ownersBox(s, c)
 			if err != nil {
@@ -80,11 +81,12 @@ so that a revert can be reverted. All files are changed at once or none.
 
 func newRevertCommand(e env) *cobra.Command {
 	return &cobra.Command{
-		Use:     "revert NAME VERSION",
-		Short:   "Make a skill what it was",
-		Long:    revertHelp,
-		Example: "  skills revert pdf-forms 3",
-		Args:    args(2, 2),
+		Use:               "revert NAME VERSION",
+		Short:             "Make a skill what it was",
+		Long:              revertHelp,
+		Example:           "  skills revert pdf-forms 3",
+		Args:              args(2, 2),
+		ValidArgsFunction: e.first(skillNames),
 		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
 			box, err := ownersBox(s, c)
 			if err != nil {

@@ -72,7 +72,7 @@ func newHookCommand(e env) *cobra.Command {
 		Example: "  skills hook claude < event.json\n  skills hook codex --mcp-server skills --deadline 200ms < event.json\n" +
 			"  skills hook claude --url https://example.com --token-env TOKEN < event.json",
 		Args:              args(1, 1),
-		ValidArgsFunction: completed(client.HookArgs, 1),
+		ValidArgsFunction: arguments(anyText(), oneOfThese(client.HookArgs)),
 		PreRunE: checked(func(args []string) error {
 			switch clients := client.HookArgs(); {
 			case !slices.Contains(clients, args[0]):

@@ -90,7 +90,8 @@ func newInstallCommand(e env) *cobra.Command {
 		Long:    installHelp,
 		Example: "  skills install anthropics/skills --skill pdf --skill docx\n  skills install ./my-skills --all\n" +
 			"  skills install https://github.com/owner/repo/tree/v2/skills/pdf",
-		Args: args(1, 1),
+		Args:              args(1, 1),
+		ValidArgsFunction: arguments(anyText(), anyFile()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.session, r.Source = e.session(cmd), args[0]
 			return r.run(func(in *install.Installer) (*install.Result, error) { return in.Install(cmd.Context(), r.Request, r) })

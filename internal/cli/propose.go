@@ -41,11 +41,12 @@ and then reason, by (who decided) and decided (when).`
 func newProposeCommand(e env) *cobra.Command {
 	var diff, folder, why, evidence string
 	cmd := &cobra.Command{
-		Use:     "propose NAME",
-		Short:   "Propose a change of a skill, or a new skill",
-		Long:    proposeHelp,
-		Example: "  skills propose pdf-forms --diff change.diff --why \"Step 3 fails\"\n  skills propose release-notes --files ./draft --why \"Asked for often\"",
-		Args:    args(1, 1),
+		Use:               "propose NAME",
+		Short:             "Propose a change of a skill, or a new skill",
+		Long:              proposeHelp,
+		Example:           "  skills propose pdf-forms --diff change.diff --why \"Step 3 fails\"\n  skills propose release-notes --files ./draft --why \"Asked for often\"",
+		Args:              args(1, 1),
+		ValidArgsFunction: e.first(skillNames),
 		PreRunE: checked(func([]string) error {
 			switch {
 			case (diff == "") == (folder == ""):

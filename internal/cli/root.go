@@ -65,7 +65,8 @@ func newRootAddCommand(e env) *cobra.Command {
 		Long:  "Add adds a root to your configuration, see \"skills root --help\".",
 		Example: "  skills root add ~/more/skills --label more\n" +
 			"  skills root add https://git.example/team/skills.git --ref v2 --path skills",
-		Args: args(1, 1),
+		Args:              args(1, 1),
+		ValidArgsFunction: arguments(anyText(), anyFolder()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := e.session(cmd)
 			r, err := config.NewRoot(args[0], git || given.Ref != "" || given.Sub != "")
@@ -139,11 +140,12 @@ func isArchive(address string) bool {
 
 func newRootRemoveCommand(e env) *cobra.Command {
 	return &cobra.Command{
-		Use:     "remove LABEL|PATH|URL",
-		Short:   "Remove a root from the configuration",
-		Long:    "Remove removes a root from your configuration; its files stay.",
-		Example: "  skills root remove git:team/skills",
-		Args:    args(1, 1),
+		Use:               "remove LABEL|PATH|URL",
+		Short:             "Remove a root from the configuration",
+		Long:              "Remove removes a root from your configuration; its files stay.",
+		Example:           "  skills root remove git:team/skills",
+		Args:              args(1, 1),
+		ValidArgsFunction: arguments(anyText(), e.ofCatalog(sourceLabels).orFile()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return editConfig(e.session(cmd), func(e *config.Editor, done func(changed bool, what string)) error {
 				r, err := e.RemoveRoot(args[0])

@@ -44,11 +44,12 @@ type updatedRoot struct {
 
 func newRootUpdateCommand(e env) *cobra.Command {
 	return &cobra.Command{
-		Use:     "update [LABEL…]",
-		Short:   "Fetch roots that are elsewhere",
-		Long:    rootUpdateHelp,
-		Example: "  skills root update\n  skills root update git:team/skills",
-		Args:    cobra.ArbitraryArgs,
+		Use:               "update [LABEL…]",
+		Short:             "Fetch roots that are elsewhere",
+		Long:              rootUpdateHelp,
+		Example:           "  skills root update\n  skills root update git:team/skills",
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: e.each(sourceLabels),
 		RunE: func(cmd *cobra.Command, labels []string) error {
 			return updateRoots(cmd.Context(), e.session(cmd), labels)
 		},

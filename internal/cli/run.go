@@ -113,12 +113,13 @@ func newRunCommand(e env) *cobra.Command {
 	var x executorChoice
 	var allow []string
 	cmd := &cobra.Command{
-		Use:     "run SKILL -- COMMAND [ARGUMENT…]",
-		Short:   "Run a command of a skill inside walls",
-		Long:    strings.ReplaceAll(runHelp, "{executors}", executorHelp),
-		Example: "  skills run pdf-forms -- scripts/fields.py form.pdf\n  skills run notes --workspace . --write -- 'scripts/count.sh --all'\n  skills run notes --executor virtual -- 'cat *.md | wc -l'",
-		Args:    args(2, -1),
-		PreRunE: checked(func([]string) error { return x.check() }),
+		Use:               "run SKILL -- COMMAND [ARGUMENT…]",
+		Short:             "Run a command of a skill inside walls",
+		Long:              strings.ReplaceAll(runHelp, "{executors}", executorHelp),
+		Example:           "  skills run pdf-forms -- scripts/fields.py form.pdf\n  skills run notes --workspace . --write -- 'scripts/count.sh --all'\n  skills run notes --executor virtual -- 'cat *.md | wc -l'",
+		Args:              args(2, -1),
+		ValidArgsFunction: arguments(anyFile(), e.ofCatalog(skillNames)),
+		PreRunE:           checked(func([]string) error { return x.check() }),
 		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
 			return runScript(ctx, s.screen, c, &x, allow, args)
 		}),

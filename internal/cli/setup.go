@@ -136,7 +136,7 @@ func (a *app) setupCommand() *cobra.Command {
 		Example: "  skills setup\n  skills setup claude codex\n  skills setup cursor --mcp --scope project --dry-run\n" +
 			"  skills setup claude --remove\n  skills setup --remove --all\n  skills setup claude --listing name-only\n  skills setup --list",
 		Args:              args(0, -1),
-		ValidArgsFunction: completed(client.Names, 0),
+		ValidArgsFunction: arguments(oneOfThese(client.Names)),
 		PreRunE:           checked(s.check),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.path = cmd.CommandPath()

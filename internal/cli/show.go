@@ -46,11 +46,12 @@ partial (files lacks some: there are too many, or a folder cannot be read).`
 func newShowCommand(e env) *cobra.Command {
 	var manifest, held bool
 	cmd := &cobra.Command{
-		Use:     "show NAME",
-		Short:   "Print the instructions of a skill",
-		Long:    showHelp,
-		Example: "  skills show writing-skills\n  skills show user:.claude/pdf --json\n  skills show pdf-forms --manifest",
-		Args:    args(1, 1),
+		Use:               "show NAME",
+		Short:             "Print the instructions of a skill",
+		Long:              showHelp,
+		Example:           "  skills show writing-skills\n  skills show user:.claude/pdf --json\n  skills show pdf-forms --manifest",
+		Args:              args(1, 1),
+		ValidArgsFunction: e.first(skillNames),
 		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
 			if held {
 				c.agent = asOwner(c.agent)
@@ -156,11 +157,12 @@ func newReadCommand(e env) *cobra.Command {
 	var output string
 	var kind skill.Kind
 	cmd := &cobra.Command{
-		Use:     "read NAME [PATH]",
-		Short:   "Print a file of a skill, or list its files",
-		Long:    readHelp,
-		Example: "  skills read pdf-forms\n  skills read pdf-forms scripts/list_fields.py\n  skills read brand assets/logo.png --output logo.png",
-		Args:    args(1, 2),
+		Use:               "read NAME [PATH]",
+		Short:             "Print a file of a skill, or list its files",
+		Long:              readHelp,
+		Example:           "  skills read pdf-forms\n  skills read pdf-forms scripts/list_fields.py\n  skills read brand assets/logo.png --output logo.png",
+		Args:              args(1, 2),
+		ValidArgsFunction: arguments(anyText(), e.ofCatalog(skillNames), e.ofCatalog(skillFiles)),
 		PreRunE: checked(func(args []string) error {
 			switch {
 			case kind != "" && !slices.Contains(skill.Kinds[:], kind):

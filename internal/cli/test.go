@@ -65,11 +65,12 @@ func newTestCommand(e env) *cobra.Command {
 	var x executorChoice
 	format := "text"
 	cmd := &cobra.Command{
-		Use:     "test SKILL…",
-		Short:   "Run the tests that a skill ships",
-		Long:    strings.ReplaceAll(testHelp, "{executors}", executorHelp),
-		Example: "  skills test notes\n  skills test notes pdf-forms --executor virtual --format junit >report.xml",
-		Args:    args(1, -1),
+		Use:               "test SKILL…",
+		Short:             "Run the tests that a skill ships",
+		Long:              strings.ReplaceAll(testHelp, "{executors}", executorHelp),
+		Example:           "  skills test notes\n  skills test notes pdf-forms --executor virtual --format junit >report.xml",
+		Args:              args(1, -1),
+		ValidArgsFunction: e.each(skillNames),
 		PreRunE: e.checked(func(s *session, _ []string) error {
 			if !slices.Contains([]string{"text", "json", "junit"}, format) {
 				return fmt.Errorf("no format %q%s", format, words.Suggest(format, []string{"text", "json", "junit"}))

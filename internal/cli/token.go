@@ -257,10 +257,11 @@ func (a *app) tokenRevokeCommand() *cobra.Command {
 		Long:    "Revoke makes a token count no more, see \"skills token --help\".",
 		Example: "  skills token revoke ci",
 		Args:    args(1, 1),
-		ValidArgsFunction: completed(func() []string {
-			tokens, _ := a.listTokens(context.Background()) // else there is nothing to complete
+		ValidArgsFunction: arguments(anyText(), completer{func(cmd *cobra.Command, _ []string) []cobra.Completion {
+			a.session = a.env.session(cmd)
+			tokens, _ := a.listTokens(cmd.Context()) // else there is nothing to complete
 			return tokenNames(tokens)
-		}, 1),
+		}, cobra.ShellCompDirectiveNoFileComp}),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.revokeToken(cmd.Context(), args[0]) },
 	}
 }

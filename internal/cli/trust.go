@@ -78,12 +78,13 @@ type trustFlags struct{ yes, list, forget, all bool }
 func newTrustCommand(e env) *cobra.Command {
 	var l trustFlags
 	cmd := &cobra.Command{
-		Use:     "trust [FOLDER|NAME] | --list | --forget NAME|FOLDER|--all",
-		Short:   "Trust the skills of a project, or one skill",
-		Long:    trustHelp,
-		Example: "  skills trust\n  skills trust ~/src/website --yes\n  skills trust pdf-forms\n  skills trust --forget pdf-forms",
-		Args:    args(0, 1),
-		PreRunE: checked(l.check),
+		Use:               "trust [FOLDER|NAME] | --list | --forget NAME|FOLDER|--all",
+		Short:             "Trust the skills of a project, or one skill",
+		Long:              trustHelp,
+		Example:           "  skills trust\n  skills trust ~/src/website --yes\n  skills trust pdf-forms\n  skills trust --forget pdf-forms",
+		Args:              args(0, 1),
+		ValidArgsFunction: arguments(anyText(), e.ofCatalog(skillNames).orFile()),
+		PreRunE:           checked(l.check),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := e.session(cmd)
 			state, err := config.StateDir()

@@ -76,7 +76,7 @@ func (a *app) tryCommand() *cobra.Command {
 		Long:              tryHelp,
 		Example:           "  skills try \"The totals in this spreadsheet are wrong\"\n  skills try claude \"fill in the W-9\"\n  skills try --skill pdf-forms",
 		Args:              f.args,
-		ValidArgsFunction: completed(trial.Clients, 1),
+		ValidArgsFunction: arguments(anyFile(), oneOfThese(trial.Clients)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.skill != "" {
 				return a.trySkill(cmd.Context(), f.skill)

@@ -25,11 +25,12 @@ func newUpdateCommand(e env) *cobra.Command {
 	var force bool
 	r := &installRun{verb: "update", needsYes: func([]*install.Change) error { return errNeedsYes }}
 	cmd := &cobra.Command{
-		Use:     "update [NAME…]",
-		Short:   "Bring installed skills up to date",
-		Long:    updateHelp,
-		Example: "  skills update --check\n  skills update pdf docx --yes",
-		Args:    args(0, -1),
+		Use:               "update [NAME…]",
+		Short:             "Bring installed skills up to date",
+		Long:              updateHelp,
+		Example:           "  skills update --check\n  skills update pdf docx --yes",
+		Args:              args(0, -1),
+		ValidArgsFunction: e.each(installedNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.session = e.session(cmd)
 			return r.run(func(in *install.Installer) (*install.Result, error) {
@@ -60,12 +61,13 @@ func newRemoveCommand(e env) *cobra.Command {
 		return nil
 	}}
 	cmd := &cobra.Command{
-		Use:     "remove NAME…",
-		Aliases: []string{"uninstall"},
-		Short:   "Remove installed skills",
-		Long:    removeHelp,
-		Example: "  skills remove pdf docx",
-		Args:    args(1, -1),
+		Use:               "remove NAME…",
+		Aliases:           []string{"uninstall"},
+		Short:             "Remove installed skills",
+		Long:              removeHelp,
+		Example:           "  skills remove pdf docx",
+		Args:              args(1, -1),
+		ValidArgsFunction: e.each(installedNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.session = e.session(cmd)
 			return r.run(func(in *install.Installer) (*install.Result, error) { return in.Remove(cmd.Context(), args, r) })

@@ -35,11 +35,12 @@ type verifyResult struct {
 func newVerifyCommand(e env) *cobra.Command {
 	var accept bool
 	cmd := &cobra.Command{
-		Use:     "verify [NAME…]",
-		Short:   "Check whether installed skills are as they were installed",
-		Long:    verifyHelp,
-		Example: "  skills verify\n  skills verify pdf --json",
-		Args:    args(0, -1),
+		Use:               "verify [NAME…]",
+		Short:             "Check whether installed skills are as they were installed",
+		Long:              verifyHelp,
+		Example:           "  skills verify\n  skills verify pdf --json",
+		Args:              args(0, -1),
+		ValidArgsFunction: e.each(installedNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := e.session(cmd)
 			in, err := openInstaller(s)

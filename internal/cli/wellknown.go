@@ -56,11 +56,12 @@ type omittedSkill struct {
 
 func newWellKnownCommand(e env) *cobra.Command {
 	return &cobra.Command{
-		Use:     "well-known DIR",
-		Short:   "Write the skills as static files for a web server",
-		Long:    wellKnownHelp,
-		Example: "  skills --agent public well-known ./site",
-		Args:    args(1, 1),
+		Use:               "well-known DIR",
+		Short:             "Write the skills as static files for a web server",
+		Long:              wellKnownHelp,
+		Example:           "  skills --agent public well-known ./site",
+		Args:              args(1, 1),
+		ValidArgsFunction: arguments(anyText(), anyFolder()),
 		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
 			return runWellKnown(ctx, s.screen, c, args[0])
 		}),

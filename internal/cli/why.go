@@ -39,11 +39,12 @@ failed.`
 
 func newWhyCommand(e env) *cobra.Command {
 	return &cobra.Command{
-		Use:     "why NAME PROMPT… | NAME -",
-		Short:   "Explain why a skill is or is not offered for a prompt",
-		Long:    whyHelp,
-		Example: "  skills why pdf-forms \"fill in the W-9\"\n  skills --agent reviewer why code-review - < prompt.txt",
-		Args:    args(2, -1),
+		Use:               "why NAME PROMPT… | NAME -",
+		Short:             "Explain why a skill is or is not offered for a prompt",
+		Long:              whyHelp,
+		Example:           "  skills why pdf-forms \"fill in the W-9\"\n  skills --agent reviewer why code-review - < prompt.txt",
+		Args:              args(2, -1),
+		ValidArgsFunction: e.first(skillNames),
 		RunE: e.onPrompt(1, freshen, func(ctx context.Context, s *session, c *catalog, args []string) error {
 			return runWhy(ctx, s.screen, c, args)
 		}),
