@@ -57,7 +57,7 @@ func (s *acts) give(b contextprovider.Body) bool {
 	}
 	s.loaded = append(s.loaded, b)
 	s.mu.Unlock()
-	s.note(Event{Kind: Loaded, Skills: []string{b.ID}, Tokens: b.Tokens})
+	s.note(Event{Kind: Loaded, Skills: []string{b.ID}, Tokens: b.Tokens, Stale: b.Stale})
 	return true
 }
 
@@ -73,17 +73,23 @@ func (s *acts) body(ctx context.Context, name string) (contextprovider.Body, err
 	return b, err
 }
 
-// read returns a file of a skill.
+// read returns a file of a skill. The name of the skill is tried as it is and in lower case.
 func (s *acts) read(ctx context.Context, name, file string) (contextprovider.File, error) {
-	b, err := s.body(ctx, name)
-	if err != nil {
-		return contextprovider.File{}, s.failedAt("", name, err)
+	name = strings.TrimSpace(name)
+	f, err := s.cfg.Catalog.File(ctx, name, file, s.cfg.Agent)
+	if lower := strings.ToLower(name); errors.Is(err, skill.ErrNotFound) && lower != name {
+		if low, no := s.cfg.Catalog.File(ctx, lower, file, s.cfg.Agent); no == nil || !errors.Is(no, skill.ErrNotFound) {
+			f, err = low, no
+		}
 	}
-	f, err := s.cfg.Catalog.File(ctx, b.ID, file, s.cfg.Agent)
 	if err != nil {
+		b, unknown := s.body(ctx, name)
+		if unknown != nil {
+			return f, s.failedAt("", name, err)
+		}
 		return f, s.failedAt(b.ID, file, err)
 	}
-	s.note(Event{Kind: Read, Skills: []string{b.ID}, What: f.Path, Tokens: words.Tokens(f.Text)})
+	s.note(Event{Kind: Read, Skills: []string{f.ID}, What: f.Path, Tokens: words.Tokens(f.Text)})
 	return f, nil
 }
 
@@ -262,4 +268,18 @@ func (s *acts) note(e Event) {
 	if s.cfg.Logger != nil {
 		s.cfg.Logger.Info("agent", e.attrs()...)
 	}
+}
+
+// happened returns how many events there are.
+func (s *acts) happened() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.events)
+}
+
+// eventsFrom returns the events from the one with index i.
+func (s *acts) eventsFrom(i int) []Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.events[i:])
 }

@@ -7,12 +7,12 @@ package agent
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
 
+	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/search"
@@ -85,11 +85,7 @@ type Usage struct {
 }
 
 // A Tool is a function that a model may call.
-type Tool struct {
-	Name        string
-	Description string
-	Parameters  json.RawMessage // JSON Schema of an object
-}
+type Tool = tool.Definition
 
 // DefaultIterations is how often a model is asked at most for one prompt, unless a Config
 // says otherwise.
@@ -127,10 +123,24 @@ type Config struct {
 	// in their order.
 	FirstOnly bool
 
-	// Offer are the names of the tools that a model is offered; nil means get_skill,
-	// list_skills, read_skill_resource and run_skill_script. There are load_skill and
-	// read_skill too, which do what get_skill does in other forms. Handle answers all.
+	// Offer are the names of the tools that a model is offered; nil means read_skill,
+	// search_skills, list_skills, read_skill_resource, run_skill_script and those in More. All
+	// are answered, also those that only other hosts know, such as get_skill and load_skill.
 	Offer []string
+
+	// More are further tools; nil means none.
+	More []tool.Row
+
+	// Agents are those to whose scope a search may narrow the whole catalog, by name; nil
+	// means none. A configuration with an Agent ignores them.
+	Agents []*search.Agent
+
+	// Suggest makes the block of suggest_skills; nil means Catalog.Block.
+	Suggest func(ctx context.Context, p Prompt) (contextprovider.Block, error)
+
+	// Place returns where commands of somebody else's sandbox find a skill that was loaded; ""
+	// means in its folder. nil means that only Executor runs commands.
+	Place func(ctx context.Context, b contextprovider.Body) string
 
 	// Budget bounds the list of skills of each prompt.
 	Budget contextprovider.Budget

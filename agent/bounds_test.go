@@ -94,7 +94,7 @@ func TestManyArguments(t *testing.T) {
 	for i := range 50_000 {
 		fmt.Fprintf(&b, `"k%d":0,`, i)
 	}
-	got := newAgent(t, agent.Config{Catalog: c}).Handle(t.Context(), "get_skill", `{`+b.String()+`"k0":1}`)
+	got := newAgent(t, agent.Config{Catalog: c}).Call(t.Context(), "get_skill", `{`+b.String()+`"k0":1}`).Text
 	if !strings.Contains(got, "get_skill has no argument 'k0'") {
 		t.Errorf("%.200s", got)
 	}
@@ -121,7 +121,7 @@ func TestAllowAgain(t *testing.T) {
 		if change != nil {
 			toolTry(t, change())
 		}
-		if got := talk.Handle(t.Context(), "run_skill_script", `{"skill_name":"pdf","command":"scripts/fields.sh"}`); !strings.Contains(got, `"exit_code":0`) {
+		if got := talk.Call(t.Context(), "run_skill_script", `{"skill_name":"pdf","command":"scripts/fields.sh"}`).Text; !strings.Contains(got, `"exit_code":0`) {
 			t.Errorf("run %d: %s", i, got)
 		}
 		if want := []int{1, 1, 2, 3, 3}[i]; asked != want {
@@ -135,7 +135,7 @@ func TestLongInstructions(t *testing.T) {
 	c, _ := toolCatalog(t, map[string]string{"pdf/SKILL.md": "---\nname: pdf\ndescription: Convert PDF files to images.\n---\n" + strings.Repeat("Convert. ", 50_000)})
 	a := newAgent(t, agent.Config{Catalog: c})
 	got := []string{
-		a.Handle(t.Context(), "get_skill", `{"skill_name":"pdf"}`), a.Handle(t.Context(), "load_skill", `{"skill_name":"pdf"}`), a.Handle(t.Context(), "read_skill", `{"skill_name":"pdf"}`),
+		a.Call(t.Context(), "get_skill", `{"skill_name":"pdf"}`).Text, a.Call(t.Context(), "load_skill", `{"skill_name":"pdf"}`).Text, a.Call(t.Context(), "activate_skill", `{"skill_name":"pdf"}`).Text,
 	}
 	talk := newAgent(t, agent.Config{Catalog: c, Instructions: true, Model: answers(func(q agent.Question) agent.Message {
 		if len(q.Messages) == 1 {
@@ -146,6 +146,9 @@ func TestLongInstructions(t *testing.T) {
 	})})
 	if _, err := talk.Chat(t.Context(), "Convert this PDF to an image"); err != nil || len(got) != 4 {
 		t.Fatal(len(got), err)
+	}
+	if text := a.Call(t.Context(), "read_skill", `{"name":"pdf"}`).Text; !strings.Contains(text, "read_skill_resource with path SKILL.md and lines 5- reads on") {
+		t.Errorf("read_skill: %.300s", text)
 	}
 	for i, text := range got {
 		if len(text) > 102_000 || !strings.Contains(text, "Convert. Convert.") || !strings.Contains(text, "more bytes are left out here") {

@@ -55,7 +55,7 @@ func TestChat(t *testing.T) {
 	model := agenttest.New(
 		agenttest.Turn{
 			Want: []agenttest.Want{
-				{Text: formPrompt}, {In: agenttest.Tool, Text: "get_skill"}, {In: agenttest.Tool, Text: "run_skill_script"},
+				{Text: formPrompt}, {In: agenttest.Tool, Text: "read_skill"}, {In: agenttest.Tool, Text: "run_skill_script"},
 				{In: agenttest.Tools, Text: "pdf-forms"}, {In: agenttest.Tools, Text: "sourdough", Not: true},
 			},
 			Text: "I look at the skill.", Calls: []agent.Call{{Name: "get_skill", Arguments: getForms}}, Usage: agent.Usage{In: 10, Out: 2},
@@ -294,7 +294,7 @@ func TestRequestAtTop(t *testing.T) {
 	catalog, _ := toolCatalog(t, map[string]string{"SKILL.md": "---\nname: top\ndescription: Lies at the top.\nallowed-tools: scripts/*\n---\n",
 		"scripts/run.sh": "#!/bin/sh\n", "other/SKILL.md": "---\nname: other\ndescription: Lies below.\n---\n", "other/secret.txt": "secret"})
 	a := newAgent(t, agent.Config{Catalog: catalog, Executor: keep})
-	if answer := a.Handle(t.Context(), "run_skill_script", `{"name":"top","command":"scripts/run.sh"}`); strings.Contains(answer, "error") {
+	if answer := a.Call(t.Context(), "run_skill_script", `{"name":"top","command":"scripts/run.sh"}`).Text; strings.Contains(answer, "error") {
 		t.Fatal(answer)
 	}
 	if !slices.Equal(got, []string{"SKILL.md", "scripts/run.sh"}) {
@@ -322,7 +322,7 @@ func TestRequest(t *testing.T) {
 	onDisk, dir := toolCatalog(t, toolSkills)
 	for _, catalog := range []*repertoire.Catalog{onDisk, memoryCatalog(t)} {
 		a := newAgent(t, agent.Config{Catalog: catalog, Agent: clerk, Executor: keep, Workspace: work})
-		if answer := a.Handle(t.Context(), "run_skill_script", runFields); strings.Contains(answer, "error") {
+		if answer := a.Call(t.Context(), "run_skill_script", runFields).Text; strings.Contains(answer, "error") {
 			t.Fatal(answer)
 		}
 		if got.Skill != "pdf-forms" || !slices.Equal(got.Allowed, []string{"scripts/*"}) || got.Workspace != work ||
@@ -385,7 +385,7 @@ func TestExecutors(t *testing.T) {
 	}}
 	for want, a := range map[string]*repertoire.Agent{"ordinary": nil, "executor virtual": clerk} {
 		cfg.Agent = a
-		if got := newAgent(t, cfg).Handle(t.Context(), "run_skill_script", runFields); !strings.Contains(got, want) {
+		if got := newAgent(t, cfg).Call(t.Context(), "run_skill_script", runFields).Text; !strings.Contains(got, want) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

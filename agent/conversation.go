@@ -272,20 +272,6 @@ func (c *Conversation) Loaded() []contextprovider.Body {
 	return slices.Clone(c.loaded)
 }
 
-// happened returns how many events there are.
-func (c *Conversation) happened() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.events)
-}
-
-// eventsFrom returns the events from the one with index i.
-func (c *Conversation) eventsFrom(i int) []Event {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.events[i:])
-}
-
 // A stream hands the pieces of an answer on until it is closed: a model that was left
 // behind cannot write into the next answer.
 type stream struct {

@@ -13,6 +13,7 @@ type Kind string
 // The kinds of events.
 const (
 	Offered   Kind = "offered"   // a prompt got these skills
+	Searched  Kind = "searched"  // a search found these skills
 	Asked     Kind = "asked"     // the model answered: one iteration
 	Loaded    Kind = "loaded"    // the instructions of a skill were given to the model
 	Read      Kind = "read"      // a file of a skill was given to the model
@@ -32,6 +33,10 @@ type Event struct {
 	Tokens   int           `json:"tokens,omitempty"`      // that it added to the conversation, estimated; Compacted: that it saved
 	Error    string        `json:"error,omitempty"`       // of Failed
 	Err      error         `json:"-"`                     // of Failed
+	Stale    bool          `json:"-"`                     // of Loaded: the skill has changed since it was indexed
+	Prompt   string        `json:"-"`                     // that skills were searched or offered for
+	Because  string        `json:"-"`                     // of Offered: why the prompt wants no skill, see search.Ranking
+	Session  string        `json:"-"`                     // of Offered: the session that the call names
 
 	Unprotected []string `json:"unprotected,omitempty"` // of a run: what nothing kept it from, see [sandbox.Result]
 }

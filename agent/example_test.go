@@ -16,7 +16,7 @@ import (
 // follows a script, in which the model loads a skill before it answers.
 func Example() {
 	server, stop := exampleServer(
-		agenttest.Call("get_skill", `{"skill_name": "sourdough"}`),
+		agenttest.Call("read_skill", `{"name": "sourdough"}`),
 		agenttest.Say("Let the dough rest for 12 hours.").Wants("Rest it for 12 hours."),
 	)
 	defer stop()

@@ -139,8 +139,8 @@ func (s *acts) carryOut(ctx context.Context, in *instruction) string {
 			return failure(skillError, in, explain(err, in.skill))
 		}
 		text := skillText(&body, s.folder(ctx, &body), again, s.cfg.Executor != nil)
-		for i := 0; i < len(body.Required) && !again; i++ {
-			if with, has, err := s.load(ctx, body.Required[i].ID); err == nil && !has { // else it is gone since, or the model has it
+		if !again {
+			for _, with := range s.giveRequired(&body, maxText) {
 				text += skillText(&with, s.folder(ctx, &with), false, s.cfg.Executor != nil)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
@@ -95,12 +96,12 @@ func namesBelow(program, folder string) (names []string) {
 	return names
 }
 
-func runShell(ctx context.Context, s *acts, in toolArguments) (any, error) {
+func runShell(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) {
 	sh, ok := s.cfg.Executor.(sandbox.Shell)
 	if !ok {
-		return nil, s.failed("", &toolProblem{Fact: "there is no sandbox here", Hint: "run_skill_script runs scripts of skills, if scripts run at all"})
+		return Reply{}, s.failed("", &tool.Problem{Fact: "there is no sandbox here", Hint: "run_skill_script runs scripts of skills, if scripts run at all"})
 	}
-	program, name := in.texts["command"], in.texts["skill_name"]
+	program, name := in.Text("command"), in.Text("name")
 	if name != "" {
 		return runScript(ctx, s, in)
 	}
@@ -110,7 +111,7 @@ func runShell(ctx context.Context, s *acts, in toolArguments) (any, error) {
 	start := time.Now()
 	res, err := s.shell(ctx, sh, program)
 	if err != nil {
-		return nil, s.failedAt("", program, err)
+		return Reply{}, s.failedAt("", program, err)
 	}
 	s.noteRun("", program, start, &res)
 	return ranOf(&res), nil
@@ -127,7 +128,7 @@ func (s *acts) shell(ctx context.Context, sh sandbox.Shell, program string) (san
 	return guard(ctx, "the sandbox", func() (sandbox.Result, error) { return sh.Run(ctx, program) })
 }
 
-// A Session is what several calls of Agent.HandleEvents share: the files of sandboxes, and the
+// A Session is what several calls of Agent.CallIn share: the files of sandboxes, and the
 // skills that are loaded. The zero value is ready for use, also from several goroutines.
 type Session struct {
 	files sandbox.Session

@@ -55,8 +55,8 @@ func TestReadmeScript(t *testing.T) {
 		t.Skip("needs the confined executor: ", err)
 	}
 	server, stop := exampleServer(
-		agenttest.Call("get_skill", `{"skill_name": "sourdough"}`),
-		agenttest.Call("run_skill_script", `{"skill_name": "sourdough", "command": "scripts/flour.sh 2"}`).Wants("Rest it for 12 hours."),
+		agenttest.Call("read_skill", `{"name": "sourdough"}`),
+		agenttest.Call("run_skill_script", `{"name": "sourdough", "command": "scripts/flour.sh 2"}`).Wants("Rest it for 12 hours."),
 		agenttest.Say("Take 1000 g of flour.").Wants(`1000 g\n`),
 	)
 	defer stop()

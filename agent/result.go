@@ -43,20 +43,12 @@ func bounded(text string) string {
 // about returns the lines that stand before the instructions of a skill.
 func about(b *contextprovider.Body, scripts bool) string {
 	var t strings.Builder
-	if n := len(b.Resources); n > 0 {
-		names := make([]string, 0, maxFiles)
-		for _, r := range b.Resources[:min(n, maxFiles)] {
-			names = append(names, words.Line(r.Path))
-		}
+	if len(b.Resources) > 0 {
 		t.WriteString("Its other files, by their paths in root")
 		if scripts {
 			t.WriteString(", where its commands run too")
 		}
-		t.WriteString(": " + strings.Join(names, ", "))
-		if n > maxFiles {
-			fmt.Fprintf(&t, " and %d more", n-maxFiles)
-		}
-		t.WriteString("\n")
+		t.WriteString(": " + filesText(b) + "\n")
 	}
 	for _, q := range b.Requires {
 		if q.Available {
@@ -65,10 +57,7 @@ func about(b *contextprovider.Body, scripts bool) string {
 			t.WriteString("It asks for the skill " + words.Line(q.Name) + ", which is not there.\n")
 		}
 	}
-	if b.Unavailable != "" {
-		t.WriteString("This machine may lack something: the skill " + words.Line(b.Unavailable) + ".\n")
-	}
-	return t.String()
+	return t.String() + lackText(b)
 }
 
 // resourceText renders a file of a skill.

@@ -49,13 +49,13 @@ func TestConversationsApart(t *testing.T) {
 	a, dir := boxed(t, agent.Config{Executor: box})
 	one, other := a.NewConversation(), a.NewConversation()
 	shell := func(c *agent.Conversation, command string) string {
-		return c.Handle(t.Context(), "sandbox_execute", encode(t, map[string]string{"command": command, "skill_name": "other"}))
+		return c.Call(t.Context(), "sandbox_execute", encode(t, map[string]string{"command": command, "skill_name": "other"})).Text
 	}
 	has(t, "one", shell(one, "echo 'echo replaced' > scripts/hello.sh; echo secret > /note; sh scripts/hello.sh"), `"stdout":"replaced\n"`)
 	has(t, "one, later", shell(one, "sh scripts/hello.sh; cat /note"), `"stdout":"replaced\nsecret\n"`)
 	has(t, "other", shell(other, "sh scripts/hello.sh; cat /note"), `"stdout":"hello\n"`, "/note: No such file")
-	has(t, "without a conversation", a.Handle(t.Context(), "sandbox_execute", `{"command":"echo x > /f; cat /f /note"}`), `"stdout":"x\n"`, "/note: No such file")
-	has(t, "the next call", a.Handle(t.Context(), "sandbox_execute", `{"command":"cat /f"}`), "/f: No such file")
+	has(t, "without a conversation", a.Call(t.Context(), "sandbox_execute", `{"command":"echo x > /f; cat /f /note"}`).Text, `"stdout":"x\n"`, "/note: No such file")
+	has(t, "the next call", a.Call(t.Context(), "sandbox_execute", `{"command":"cat /f"}`).Text, "/f: No such file")
 	if res, err := box.Run(t.Context(), "ls /"); err != nil || strings.Contains(string(res.Stdout), "note") {
 		t.Errorf("the executor of the program has %s, %v", res.Stdout, err)
 	}
@@ -121,7 +121,7 @@ func TestMountAsked(t *testing.T) {
 		return nil
 	}})
 	c := a.NewConversation()
-	handle := func(tool, args string) string { return c.Handle(t.Context(), tool, args) }
+	handle := func(tool, args string) string { return c.Call(t.Context(), tool, args).Text }
 	handle("get_skill", `{"skill_name":"other"}`)
 	handle("get_skill", `{"skill_name":"pdf"}`)
 	if asked != 0 {
@@ -140,10 +140,10 @@ func TestExecutorOfSkill(t *testing.T) {
 	box := virtual.New(virtual.Options{Root: "/elsewhere"})
 	executors := func(search.Script) (sandbox.Executor, error) { return box, nil }
 	a, dir := boxed(t, agent.Config{Executor: echo{}, Executors: executors})
-	has(t, "the usual executor", a.Handle(t.Context(), "get_skill", `{"skill_name":"other"}`), `"mount_path":`+encode(t, filepath.Join(dir, "other")))
+	has(t, "the usual executor", a.Call(t.Context(), "get_skill", `{"skill_name":"other"}`).Text, `"mount_path":`+encode(t, filepath.Join(dir, "other")))
 	a, _ = boxed(t, agent.Config{Executor: echo{}, Executors: executors, Agent: clerk})
-	has(t, "its own", a.Handle(t.Context(), "get_skill", `{"skill_name":"other"}`), `"mount_path":"/elsewhere/skills/other"`)
-	has(t, "its own", a.Handle(t.Context(), "run_skill_script", `{"skill_name":"other","command":"sh /elsewhere/skills/other/scripts/hello.sh"}`), `"stdout":"hello\n"`)
+	has(t, "its own", a.Call(t.Context(), "get_skill", `{"skill_name":"other"}`).Text, `"mount_path":"/elsewhere/skills/other"`)
+	has(t, "its own", a.Call(t.Context(), "run_skill_script", `{"skill_name":"other","command":"sh /elsewhere/skills/other/scripts/hello.sh"}`).Text, `"stdout":"hello\n"`)
 }
 
 func encode(t *testing.T, v any) string {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/agent/tool"
 )
 
 // updating reports whether the flag -update is given, which the tests of instructions define.
@@ -42,12 +43,12 @@ func TestFormats(t *testing.T) {
 			}
 		}
 		if tools == nil {
-			a := newAgent(t, agent.Config{Catalog: c, Executor: echo{}, Offer: []string{"get_skill", "load_skill", "read_skill", "list_skills", "read_skill_resource", "run_skill_script"}})
+			a := newAgent(t, agent.Config{Catalog: c, Executor: echo{}, Offer: []string{"read_skill", "search_skills", "get_skill", "list_skills", "read_skill_resource", "run_skill_script"}})
 			tools, err = a.Tools(t.Context(), "")
 			toolTry(t, err)
 		}
-		for _, format := range agent.ToolFormats() {
-			data, err := agent.FormatTools(format, tools)
+		for _, format := range tool.Formats() {
+			data, err := tool.Write(format, tools)
 			toolTry(t, err)
 			checkFormat(t, format, data)
 			var b bytes.Buffer
@@ -64,25 +65,25 @@ func TestFormats(t *testing.T) {
 			toolTry(t, os.WriteFile(file, txtar.Format(archive), 0o644))
 		}
 	}
-	if _, err := agent.FormatTools("opnai", nil); err == nil || !strings.Contains(err.Error(), "did you mean openai") {
+	if _, err := tool.Write("opnai", nil); err == nil || !strings.Contains(err.Error(), "did you mean openai") {
 		t.Errorf("an unknown format: %v", err)
 	}
 }
 
 // checkFormat checks what the APIs say of each definition.
-func checkFormat(t *testing.T, format agent.ToolFormat, data []byte) {
+func checkFormat(t *testing.T, format tool.Format, data []byte) {
 	t.Helper()
 	var list []map[string]any
 	toolTry(t, json.Unmarshal(data, &list))
 	switch format {
-	case agent.Gemini:
+	case tool.Gemini:
 		for _, d := range list[0]["functionDeclarations"].([]any) {
 			d := d.(map[string]any)
 			if p, ok := d["parameters"].(map[string]any); ok {
 				checkGemini(t, d["name"].(string), p)
 			}
 		}
-	case agent.OpenAI:
+	case tool.OpenAI:
 		for _, d := range list {
 			f := d["function"].(map[string]any)
 			if d["type"] != "function" || f["strict"] == nil {

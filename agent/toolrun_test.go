@@ -64,11 +64,11 @@ func TestRunScript(t *testing.T) {
 		{"pdf__fields", `{}`, `"error":"Tool 'pdf__fields' not found"`},
 		{"secret__tell", `{}`, `"error":"Tool 'secret__tell' not found"`},
 	} {
-		if got := a.Handle(t.Context(), test.tool, test.args); !strings.Contains(got, test.want) {
+		if got := a.Call(t.Context(), test.tool, test.args).Text; !strings.Contains(got, test.want) {
 			t.Errorf("%s %s: %s, want %s", test.tool, test.args, got, test.want)
 		}
 	}
-	if got := a.Handle(t.Context(), "pdf__forbidden", `{"file":"x"}`); strings.Contains(got, "done") || !strings.Contains(got, "allowed-tools") {
+	if got := a.Call(t.Context(), "pdf__forbidden", `{"file":"x"}`).Text; strings.Contains(got, "done") || !strings.Contains(got, "allowed-tools") {
 		t.Errorf("a script that allowed-tools does not name: %s", got)
 	}
 }
@@ -79,15 +79,15 @@ func TestSandboxExecute(t *testing.T) {
 		t.Skip("the virtual executor does not run on Windows")
 	}
 	c, _ := toolCatalog(t, runSkills)
-	a := newAgent(t, agent.Config{Catalog: c, Agent: clerkOf(), Executor: virtual.New(virtual.Options{}), Offer: []string{"get_skill", "sandbox_execute"}})
+	a := newAgent(t, agent.Config{Catalog: c, Agent: clerkOf(), Executor: virtual.New(virtual.Options{}), Offer: []string{"read_skill", "sandbox_execute"}})
 	talk := a.NewConversation()
 	tools, err := talk.Tools(t.Context(), "")
 	toolTry(t, err)
-	if got := toolNames(tools); !slices.Equal(got, []string{"get_skill", "sandbox_execute"}) {
+	if got := toolNames(tools); !slices.Equal(got, []string{"read_skill", "sandbox_execute"}) {
 		t.Errorf("tools %q", got)
 	}
 	for _, test := range []struct{ tool, args, want string }{
-		{"get_skill", `{"skill_name":"pdf"}`, `"mount_path":"/.sandbox/skills/pdf"`},
+		{"read_skill", `{"skill_name":"pdf"}`, `Its folder: /.sandbox/skills/pdf`},
 		{"sandbox_execute", `{"command":"echo b > /.sandbox/tmp/x; echo a >> /.sandbox/tmp/x; sort /.sandbox/tmp/x | head -n 1"}`, `{"exit_code":0,"stdout":"a\n","stderr":""}`},
 		{"sandbox_execute", `{"command":"cat /.sandbox/tmp/x"}`, `"stdout":"b\na\n"`},
 		{"sandbox_execute", `{"command":"./scripts/fields.sh form </dev/null && pwd","skill_name":"pdf"}`, `"stdout":"fields of form\n/.sandbox/skills/pdf\n"`},
@@ -97,7 +97,7 @@ func TestSandboxExecute(t *testing.T) {
 		{"sandbox_execute", `{"command":"cat x","skill_name":"secret"}`, `Skill 'secret' not found`},
 		{"run_skill_script", `{"skill_name":"other","command":"sh scripts/hello.sh"}`, `"stdout":"hello\n"`},
 	} {
-		if got := talk.Handle(t.Context(), test.tool, test.args); !strings.Contains(got, test.want) {
+		if got := talk.Call(t.Context(), test.tool, test.args).Text; !strings.Contains(got, test.want) {
 			t.Errorf("%s %s: %s, want %s", test.tool, test.args, got, test.want)
 		}
 	}

@@ -6,78 +6,150 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
-// A builtin is a tool that every catalog has.
+// builtin is a tool that every catalog has.
 type builtin struct {
-	name, text string
-	params     []toolParam
-	usual      bool // it is offered unless Config.Offer says otherwise
-	runs       bool // it needs an executor
-	shell      bool // it needs an executor that is a shell
-	do         func(ctx context.Context, s *acts, in toolArguments) (any, error)
+	tool.Row
+	do     func(ctx context.Context, s *acts, in tool.Arguments) (Reply, error)
+	usual  bool // it is offered unless Config.Offer says otherwise
+	json   bool // it answers with a JSON object, also if a call fails
+	runs   bool // it needs an executor
+	shell  bool // it needs an executor that is a shell
+	listed bool // its description lists skills
 }
 
-// builtins are all of them, in the order in which models see them. Handle answers all,
-// whether they are offered or not: several do the same under the names and in the forms
+// A Reply is the answer to a call of a tool.
+type Reply struct {
+	Text   string                // what the model reads
+	Data   any                   // the same for programs; nil means that the text is all there is
+	Failed string                // why the call failed, in words for a model; "" means that it did not
+	File   *contextprovider.File // a file that is no text, for clients that can show it; nil means none
+	Events []Event               // what happened
+}
+
+// One vocabulary: models that know another host's tools use its names.
+var (
+	skillParam = tool.Param{Name: "name", Aliases: []string{"id", "skill", "skillid", "skillname"}, Required: true, Text: "the name of the skill"}
+	queryNames = []string{"prompt", "task", "text"}
+)
+
+// SkillParam returns the parameter of all tools that are about a skill. An error of such a tool
+// about a skill that is not there tells the model what it may have meant.
+func SkillParam() tool.Param { return skillParam }
+
+// builtins are the tools that every catalog has, in the order in which models see them. Each is
+// answered, whether it is offered or not: several do the same under the names and in the forms
 // that different hosts are used to.
-func builtins() []builtin {
-	name := toolParam{name: "skill_name", aliases: []string{"skill", "name", "id"}, required: true, text: "the name of the skill"}
+func (c *Config) builtins() []builtin {
+	in := skillParam
+	in.Required, in.Text = false, "the skill in whose folder they run; leave it out for none"
+	read := []tool.Param{skillParam}
+	file := []tool.Param{skillParam,
+		{Name: "path", Aliases: []string{"file", "filename", "filepath", "resource", "resourcename"}, Required: true, Text: "of the file, relative to the skill's folder"},
+		{Name: "lines", Text: `lines to read, from 1: "10-40", "10-" or "10"; all if left out`}}
 	return []builtin{
-		{name: "get_skill", text: getText, usual: true, params: []toolParam{name}, do: getSkill},
-		{name: "load_skill", text: "Load a skill: its whole SKILL.md and the folder that relative paths in it start at. Call it before you do the task that the skill is about.",
-			params: []toolParam{name}, do: loadSkill},
-		{name: "read_skill", text: "Load a skill: its whole SKILL.md, the folder that relative paths in it start at, and the list of its other files. Call it before you do the task that the skill is about.",
-			params: []toolParam{name}, do: readSkill},
-		{name: "list_skills", text: "List the skills that there are, or those that are about a task. Call it when no skill that you know of fits the task at hand, and when the user asks what skills there are.",
-			usual: true, params: []toolParam{{name: "query", aliases: []string{"prompt", "task"}, text: "what is to be done, as a sentence; leave it out to list skills by name"}}, do: listSkills},
-		{name: "read_skill_resource", text: "Read a file of a skill, such as references/forms.md, as it is now. Call it when the instructions of a loaded skill refer to the file.",
-			usual: true, params: []toolParam{name, {name: "path", aliases: []string{"file", "resource"}, required: true, text: "of the file, relative to the skill's folder"}}, do: readResource},
-		{name: "run_skill_script", text: "Run a script of a skill, as its instructions say. The working folder is the skill's folder. It is one command: pipes, redirections and variables do not work.",
-			usual: true, runs: true, params: []toolParam{name,
-				{name: "command", aliases: []string{"cmd", "script"}, required: true, text: "the script with its arguments as in a shell, such as scripts/fill.py --all form.pdf"},
-				{name: "args", aliases: []string{"arguments", "argv"}, list: true, text: "further arguments, each as it is"},
-				{name: "stdin", aliases: []string{"input"}, text: "what the script reads from its standard input"},
-			}, do: runScript},
-		{name: "sandbox_execute", text: shellText, runs: true, shell: true, params: []toolParam{
-			{name: "command", aliases: []string{"cmd", "script", "code"}, required: true, text: "commands of a shell, such as ./scripts/count.sh a.txt | sort"},
-			{name: "skill_name", aliases: name.aliases, text: "the skill in whose folder they run; leave it out for none"},
-		}, do: runShell},
+		{Row: tool.Row{Name: "read_skill", Title: "Read the instructions of a skill", Text: readText, Params: read}, usual: true, listed: true, do: readSkill},
+		{Row: tool.Row{Name: "search_skills", Title: "Search skills", Text: searchText, Output: searchResult{}, Params: []tool.Param{
+			{Name: "query", Aliases: queryNames, Required: true, Text: "what is to be done, as a sentence or as words"},
+			{Name: "limit", Kind: tool.Number, Text: "most skills to return, 1 to 50; 8 if left out"},
+			{Name: "all", Kind: tool.Switch, Text: "also skills that hardly fit, up to the limit"},
+			{Name: "agent", Text: "search only what this configured agent may see", Hidden: c.Agent != nil || len(c.Agents) == 0},
+		}}, usual: true, do: searchSkills},
+		{Row: tool.Row{Name: "suggest_skills", Title: "Suggest skills for a prompt", Text: suggestText, Params: []tool.Param{
+			{Name: "prompt", Aliases: []string{"query", "text"}, Required: true, Blank: true, Text: "the prompt as the user wrote it"},
+			{Name: "cwd", Text: "the folder that the user works in"},
+			{Name: "session", Text: "for hooks: an identifier of the conversation"},
+		}}, do: suggestSkills},
+		{Row: tool.Row{Name: "list_skills", Title: "List skills", Text: listText, Output: listResult{}, Params: []tool.Param{
+			{Name: "query", Aliases: queryNames, Text: "only skills that have to do with this, best first"},
+			{Name: "tag", Text: "only skills with this tag"},
+			{Name: "source", Text: "only skills from this source"},
+			{Name: "cursor", Text: "next_cursor of the page before"},
+		}}, usual: true, do: listSkills},
+		{Row: tool.Row{Name: "read_skill_resource", Title: "Read a file of a skill", Text: resourceHelp, Params: file}, usual: true, do: readResource},
+		{Row: tool.Row{Name: "run_skill_script", Text: runHelp, Writes: true, Destroys: true, Params: []tool.Param{skillParam,
+			{Name: "command", Aliases: []string{"cmd", "script"}, Required: true, Text: "the script with its arguments as in a shell, such as scripts/fill.py --all form.pdf"},
+			{Name: "args", Aliases: []string{"arguments", "argv"}, Kind: tool.Texts, Text: "further arguments, each as it is"},
+			{Name: "stdin", Aliases: []string{"input"}, Text: "what the script reads from its standard input"},
+		}}, usual: true, json: true, runs: true, do: runScript},
+		{Row: tool.Row{Name: "sandbox_execute", Text: shellText, Writes: true, Destroys: true, Params: []tool.Param{
+			{Name: "command", Aliases: []string{"cmd", "script", "code"}, Required: true, Text: "commands of a shell, such as ./scripts/count.sh a.txt | sort"}, in,
+		}}, json: true, runs: true, shell: true, do: runShell},
+		// The names that other hosts and libraries have for the same, in their forms.
+		{Row: tool.Row{Name: "get_skill", Text: "Load a skill: its instructions and the folder that relative paths in them start at. Call it before you do the task that the skill is about.",
+			Params: read}, json: true, listed: true, do: getSkill},
+		{Row: tool.Row{Name: "load_skill", Text: "Load a skill: its whole SKILL.md and the folder that relative paths in it start at. Call it before you do the task that the skill is about.",
+			Params: read}, json: true, do: loadSkill},
+		{Row: tool.Row{Name: "activate_skill", Text: readText, Params: read}, do: activateSkill},
+		{Row: tool.Row{Name: "use_skill", Text: readText, Params: read}, do: readSkill},
+		{Row: tool.Row{Name: "skill", Text: readText, Params: read}, do: readSkill},
+		{Row: tool.Row{Name: "load_skill_resource", Text: resourceHelp, Params: file}, do: readResource},
+		{Row: tool.Row{Name: "read_skill_file", Text: resourceHelp, Params: file}, do: readResource},
 	}
 }
 
-// shellText describes sandbox_execute. stayText or freshText follows it.
+// rows are the tools that the agent answers: the builtins, then Config.More.
+func (c *Config) rows() []builtin {
+	all := c.builtins()
+	for _, r := range c.More {
+		all = append(all, builtin{Row: r, usual: true, do: func(ctx context.Context, _ *acts, in tool.Arguments) (Reply, error) {
+			text, data, err := r.Do(ctx, in)
+			return Reply{Text: text, Data: data}, err
+		}})
+	}
+	return all
+}
+
+// What models read of the tools. shellText is followed by stayText or freshText.
 const (
-	shellText = "Run commands of a shell in a sandbox that has files of its own, and pipes, loops and functions, but reaches nothing outside. Skills that are loaded are in it, with skill_name the commands run in the folder of that skill."
+	readText = `Load a skill: its instructions (the whole SKILL.md as it is on disk now), the folder that relative paths in them start at, and the list of its other files. Call it when a skill is about the task at hand, and before you do that task.`
+
+	searchText = `Find agent skills (tested instructions, often with scripts) for a task. Search before starting any task that others have likely done before: working on a kind of file, with a tool, service, framework or API, or by a convention of this team; and again when the task changes. Do not search for small talk or when the right skill is already loaded.
+
+Write the query as one sentence about what is to be done and with what, in the user's words ("fill in the fields of a PDF form"). The answer has the skills that fit, best first, with the probability that the task wants each; those marked relevant are worth reading with read_skill. If nothing fits, go on without a skill; all=true lists the nearest ones all the same.`
+
+	suggestText = `The skills that a user's prompt wants, as a block of text for the model's context, if it wants any. Made for clients that call it for every prompt, such as a hook: these give a session, and then a prompt that wants no skill gets an empty text, and a skill is suggested once. To look for a skill yourself, call search_skills: that also finds skills that fit less surely.`
+
+	listText = `Browse the catalog of skills a page at a time: all by name, or with a query those that have to do with it, best first; of a tag or a source if one is given. Call this when the user asks what skills there are. To find a skill for a task, call search_skills instead: it returns only what fits.`
+
+	resourceHelp = `Read a file of a skill, such as references/forms.md or scripts/fill.py, as it is on disk now. Call it when the instructions of a loaded skill refer to the file; the path is relative to the skill's folder. Of a long file ask for the lines that matter, such as "10-40". A script is usually better run where it is than read.`
+
+	runHelp = "Run a script of a skill, as its instructions say. The working folder is the skill's folder. It is one command: pipes, redirections and variables do not work."
+
+	shellText = "Run commands of a shell in a sandbox that has files of its own, and pipes, loops and functions, but reaches nothing outside. Skills that are loaded are in it, with a name the commands run in the folder of that skill."
 	stayText  = " The files stay from one call to the next, for this conversation alone; mktemp makes new ones."
 	freshText = " Each call has a new sandbox: no file stays for the next call, so do in one call what belongs together."
 )
-
-const getText = "Load a skill: its instructions and the folder that relative paths in them start at. Call it before you do a task that one of these skills is about."
 
 // noSkills stands in a description instead of a list.
 const noSkills = "No skills are currently available."
 
 // loadIntro is the sentence of a list that says how a skill of it is loaded.
-const loadIntro = "The tool get_skill returns the instructions of each by its name."
+const loadIntro = "The tool read_skill returns the instructions of each by its name."
 
-// Tools returns what a model may call for a prompt: Config.Offer, or get_skill, list_skills,
-// read_skill_resource and, if there is an Executor, run_skill_script. The description of
-// get_skill lists the skills that fit the prompt, within Config.Budget; for the prompt "",
-// as many of all skills as the budget has room for. A program passes the calls to Agent.Handle.
+// Tools returns what a model may call for a prompt: Config.Offer, or read_skill, search_skills,
+// list_skills, read_skill_resource and, if there is an Executor, run_skill_script. The description
+// of read_skill lists the skills that fit the prompt, within Config.Budget; for the prompt "",
+// as many of all skills as the budget has room for. A program passes the calls to Agent.Call.
 func (a *Agent) Tools(ctx context.Context, prompt string) ([]Tool, error) {
 	return a.tools(ctx, prompt, false)
 }
 
-// Tools returns what Agent.Tools does for programs that pass the calls to Conversation.Handle,
+// Tools returns what Agent.Tools does for programs that pass the calls to Conversation.Call,
 // which keeps the files of a sandbox.
 func (c *Conversation) Tools(ctx context.Context, prompt string) ([]Tool, error) {
 	return c.agent.tools(ctx, prompt, true)
 }
+
+// Definitions returns the tools without a list of skills, for hosts that list them elsewhere or
+// not at all. stay means that files of a sandbox stay from one call to the next.
+func (a *Agent) Definitions(stay bool) ([]Tool, error) { return a.offered(nil, stay) }
 
 // tools returns the tools for a prompt. stay means that files stay from one call to the next.
 func (a *Agent) tools(ctx context.Context, prompt string, stay bool) ([]Tool, error) {
@@ -86,49 +158,53 @@ func (a *Agent) tools(ctx context.Context, prompt string, stay bool) ([]Tool, er
 		if err != nil {
 			return nil, err
 		}
-		return a.offered(list, stay)
+		return a.offered(&list, stay)
 	}
-	budget := a.cfg.Budget
-	budget.ListPinned = true
-	if budget.Intro == "" {
-		budget.Intro = loadIntro
-	}
-	b, err := a.cfg.Catalog.Block(ctx, prompt, budget, a.cfg.Agent)
+	b, err := a.cfg.block(ctx, prompt)
 	if err != nil {
 		return nil, err
 	}
-	return a.offered(b.Text, stay)
+	return a.offered(&b.Text, stay)
 }
 
-// offered returns the definitions of the tools that are offered; list is what get_skill
-// says of the skills. stay means that files stay from one call to the next.
-func (a *Agent) offered(list string, stay bool) ([]Tool, error) {
-	all := builtins()
+// block returns the block of the skills that fit a prompt.
+func (c *Config) block(ctx context.Context, prompt string) (contextprovider.Block, error) {
+	budget := c.Budget
+	budget.ListPinned = true
+	budget.Intro = orElse(budget.Intro, loadIntro)
+	return c.Catalog.Block(ctx, prompt, budget, c.Agent)
+}
+
+// offered returns the definitions of the tools that are offered; list is what the description of
+// the tool that loads skills says of them, nil for nothing. stay means that files stay from one
+// call to the next.
+func (a *Agent) offered(list *string, stay bool) ([]Tool, error) {
+	all := a.cfg.rows()
 	for _, name := range a.cfg.Offer {
-		if !slices.ContainsFunc(all, func(b builtin) bool { return b.name == name }) {
+		if !slices.ContainsFunc(all, func(r builtin) bool { return r.Name == name }) {
 			return nil, fmt.Errorf("no tool %q%s", name, words.Suggest(name, namesOf(all)))
 		}
 	}
 	var tools []Tool
-	for _, b := range all {
-		wanted := b.usual
+	for _, r := range all {
+		wanted := r.usual
 		if a.cfg.Offer != nil {
-			wanted = slices.Contains(a.cfg.Offer, b.name)
+			wanted = slices.Contains(a.cfg.Offer, r.Name)
 		}
-		if _, isShell := a.cfg.Executor.(sandbox.Shell); !wanted || b.runs && a.cfg.Executor == nil || b.shell && !isShell {
+		if _, isShell := a.cfg.Executor.(sandbox.Shell); !wanted || r.runs && a.cfg.Executor == nil || r.shell && !isShell {
 			continue
 		}
-		t := Tool{Name: b.name, Description: b.text, Parameters: schemaOf(b.params)}
-		if b.name == "get_skill" {
-			t.Description += "\n\n" + unmarked(orElse(strings.TrimSpace(list), noSkills))
+		t := r.Define()
+		if r.listed && list != nil {
+			t.Description += "\n\n" + unmarked(orElse(strings.TrimSpace(*list), noSkills))
 		}
 		switch {
-		case b.shell && stay:
+		case r.shell && stay:
 			t.Description += stayText
-		case b.shell:
+		case r.shell:
 			t.Description += freshText
 		}
-		if b.runs {
+		if r.runs {
 			t.Description += a.cfg.workspaceText()
 		}
 		tools = append(tools, t)
@@ -154,10 +230,14 @@ func orElse(s, other string) string {
 	return s
 }
 
+// ToolNames are the names of the tools that every catalog has, also of those that are offered only
+// if Config.Offer names them.
+func ToolNames() []string { return namesOf(new(Config).builtins()) }
+
 func namesOf(list []builtin) []string {
 	names := make([]string, len(list))
-	for i, b := range list {
-		names[i] = b.name
+	for i, r := range list {
+		names[i] = r.Name
 	}
 	return names
 }
@@ -203,55 +283,66 @@ func usable(entries []search.Entry) []search.Entry {
 	return slices.DeleteFunc(entries, func(e search.Entry) bool { return e.State != search.Offered || e.Away })
 }
 
-// Handle does what a model calls a tool for, and returns what the model reads: a JSON
-// object, for a call that fails with the key error. It remembers what this conversation has
-// loaded, and does not give the same instructions twice.
-func (c *Conversation) Handle(ctx context.Context, name, arguments string) string {
-	return c.handle(ctx, name, arguments, false)
+// Call answers a call of a tool. It remembers what this conversation has loaded, and does not
+// give the same instructions twice.
+func (c *Conversation) Call(ctx context.Context, name, arguments string) Reply {
+	return c.reply(ctx, name, arguments, false)
 }
 
-// Handle does what a model calls a tool for, as Conversation.Handle does, but remembers
-// nothing, and each call has a sandbox of its own: it is for programs with a loop of their own.
-func (a *Agent) Handle(ctx context.Context, name, arguments string) string {
-	answer, _ := a.HandleEvents(ctx, new(Session), name, arguments)
-	return answer
+// Call answers a call of a tool, as Conversation.Call does, but remembers nothing, and each call
+// has a sandbox of its own: it is for programs with a loop of their own.
+func (a *Agent) Call(ctx context.Context, name, arguments string) Reply {
+	return a.CallIn(ctx, new(Session), name, arguments)
 }
 
-// HandleEvents is Handle for a call of a session, which must not be nil, and also tells what
-// happened.
-func (a *Agent) HandleEvents(ctx context.Context, in *Session, name, arguments string) (answer string, events []Event) {
+// CallIn is Call for a call of a session, which must not be nil.
+func (a *Agent) CallIn(ctx context.Context, in *Session, name, arguments string) Reply {
 	in.mu.Lock()
 	s := acts{cfg: &a.cfg, files: &in.files, before: slices.Clone(in.loaded)}
 	in.mu.Unlock()
-	answer = s.handle(ctx, name, arguments, true)
-	return answer, s.events
+	return s.reply(ctx, name, arguments, true)
 }
 
-// handle answers one call. With every it runs scripts of skills that are not loaded too.
-func (s *acts) handle(ctx context.Context, name, args string, every bool) string {
-	answer, err := s.call(ctx, name, args, every)
-	if err != nil {
-		return unmarked(encoded(s.problemOf(ctx, err)))
+// Known returns the name in the table of the tool that a call means, in whatever case; "" means
+// that the table has none. Scripts of skills that are tools of their own are not in the table.
+func (a *Agent) Known(name string) string {
+	all := a.cfg.rows()
+	if i := slices.IndexFunc(all, func(r builtin) bool { return r.Name == sameName(name) }); i >= 0 {
+		return all[i].Name
 	}
-	return unmarked(encoded(answer))
+	return ""
 }
 
-// call does what one call asks for.
-func (s *acts) call(ctx context.Context, name, args string, every bool) (any, error) {
-	all := builtins()
-	at := slices.IndexFunc(all, func(b builtin) bool { return b.name == sameName(name) })
+// reply answers one call. With every it runs scripts of skills that are not loaded too.
+func (s *acts) reply(ctx context.Context, name, args string, every bool) Reply {
+	start := s.happened()
+	r, inJSON, err := s.call(ctx, name, args, every)
+	if err != nil {
+		r = failing(s.problemOf(ctx, err), inJSON)
+	}
+	r.Text, r.Events = unmarked(r.Text), s.eventsFrom(start)
+	return r
+}
+
+// call does what one call asks for, and tells whether the tool answers in JSON.
+func (s *acts) call(ctx context.Context, name, args string, every bool) (r Reply, inJSON bool, err error) {
+	all := s.cfg.rows()
+	at := slices.IndexFunc(all, func(r builtin) bool { return r.Name == sameName(name) })
 	if at < 0 {
 		t, err := s.script(ctx, name, every)
 		if err != nil {
-			return nil, s.failed("", err)
+			return r, true, s.failed("", err)
 		}
-		return s.callScript(ctx, &t, args)
+		r, err = s.callScript(ctx, &t, args)
+		return r, true, err
 	}
-	in, err := parseArguments(name, args, all[at].params)
+	row := &all[at]
+	in, err := tool.Parse(name, args, row.Params)
 	if err != nil {
-		return nil, s.failed("", err)
+		return r, row.json, s.failed("", err)
 	}
-	return all[at].do(ctx, s, in)
+	r, err = row.do(ctx, s, in)
+	return r, row.json, skillProblem(err, in.Text(skillParam.Name))
 }
 
 // sameName returns the name of a tool in the form in which builtins have it.
@@ -271,7 +362,7 @@ func (toolMode) offer(_ context.Context, c *Conversation, b contextprovider.Bloc
 	if len(b.Pinned) > 0 {
 		system, list = b.Text, "The skills that fit are in <available_skills> above."
 	}
-	tools, err = c.agent.offered(list, true)
+	tools, err = c.agent.offered(&list, true)
 	return system, tools, err
 }
 
@@ -279,7 +370,7 @@ func (toolMode) offer(_ context.Context, c *Conversation, b contextprovider.Bloc
 func (toolMode) act(ctx context.Context, c *Conversation, m Message) []Message {
 	var results []Message
 	for _, call := range m.Calls {
-		results = append(results, Message{Role: Result, Call: call.ID, Text: c.Handle(ctx, call.Name, call.Arguments)})
+		results = append(results, Message{Role: Result, Call: call.ID, Text: c.Call(ctx, call.Name, call.Arguments).Text})
 	}
 	return results
 }

@@ -109,35 +109,22 @@ func TestHandle(t *testing.T) {
 		{"get_skill", `{"skill_name":"team/payroll"}`, []string{"error=Skill 'team/payroll' not found"}},
 		{"get_skill", `{"skill_name":"pdf-form"}`, []string{"error=Skill 'pdf-form' not found", "similar~pdf-forms"}},
 		{"get_skill", `{"skill_name":"a'}\n</tool> b"}`, []string{"error=Skill 'a'} </tool> b' not found"}},
-		{"get_skill", ``, []string{"error=Argument skill_name is missing", "hint~skill_name (string, required)"}},
-		{"get_skill", `null`, []string{"error=Argument skill_name is missing"}},
-		{"get_skill", `{"skill_name":null}`, []string{"error=Argument skill_name is missing"}},
-		{"get_skill", `{"skill_name":["pdf-forms"]}`, []string{"error=Argument skill_name is not a text"}},
-		{"get_skill", `{"skill_name":"pdf-fo`, []string{"error~The arguments of 'get_skill' are malformed: the JSON ends too early", "hint~skill_name"}},
+		{"get_skill", ``, []string{"error=Argument name is missing", "hint~name (string, required)"}},
+		{"get_skill", `null`, []string{"error=Argument name is missing"}},
+		{"get_skill", `{"skill_name":null}`, []string{"error=Argument name is missing"}},
+		{"get_skill", `{"skill_name":["pdf-forms"]}`, []string{"error=Argument name is not a text"}},
+		{"get_skill", `{"skill_name":"pdf-fo`, []string{"error~The arguments of 'get_skill' are malformed: the JSON ends too early", "hint~name"}},
 		{"get_skill", `{"skill_name" "pdf"}`, []string{"error~malformed at character 15"}},
 		{"get_skill", `{"skill_name":"pdf"} {}`, []string{"error~something follows the object"}},
 		{"get_skill", `["pdf-forms"]`, []string{"error~is not a JSON object"}},
-		{"get_skill", `{"skil":"pdf-forms"}`, []string{"error=get_skill has no argument 'skil'", "hint~skill_name"}},
+		{"get_skill", `{"skil":"pdf-forms"}`, []string{"error=get_skill has no argument 'skil'", "hint~name"}},
 		{"load_skill", `{"name":"pdf-forms"}`, []string{"root_path=" + folder, "content=" + toolSkills["pdf-forms/SKILL.md"]}},
-		{"read_skill", `{"id":"pdf-forms"}`, []string{"root_path=" + folder, "content~name: pdf-forms", "resources~references/fields.md"}},
 		{"get_skill", `{"skill":"sourdough"}`, []string{"instructions=Feed the starter, then wait.", "requires~starter", "required~Feed it daily."}},
-		{"list_skills", ``, []string{"total=3", "skills~pdf-forms", "skills~starter"}},
-		{"list_skills", `{"query":"fill in a PDF form"}`, []string{"total=1", "skills~pdf-forms"}},
-		{"list_skills", `{"query":"quantum chromodynamics"}`, []string{"total=0", "note~no skill is about this"}},
-		{"list_skills", `{"query":"compute the payroll"}`, []string{"total=0"}},
-		{"list_skills", `{"query":"how do I feed the printer"}`, []string{"total=1", "skills~starter"}}, // others are too unlikely
-		{"read_skill_resource", `{"skill_name":"pdf-forms","path":"./references/fields.md"}`, []string{"path=references/fields.md", "text=Text, choice and button fields.\n"}},
-		{"read_skill_resource", `{"skill_name":"pdf-forms","path":"references/field.md"}`, []string{
-			"error=File 'references/field.md' not found in skill 'pdf-forms'", "hint~references/fields.md", "similar~references/fields.md"}},
-		{"read_skill_resource", `{"skill_name":"pdf-forms","path":"../payroll/SKILL.md"}`, []string{"error=Illegal path '../payroll/SKILL.md'"}},
-		{"read_skill_resource", `{"skill_name":"pdf-forms","path":"/etc/passwd"}`, []string{"error=Illegal path '/etc/passwd'", "hint~absolute"}},
-		{"read_skill_resource", `{"skill_name":"payroll","path":"SKILL.md"}`, []string{"error=Skill 'payroll' not found"}},
-		{"read_skill_resource", `{"skill_name":"pdf-forms","path":"assets/form.bin"}`, []string{"binary=true", "text="}},
 		{"run_skill_script", `{"skill_name":"pdf-forms","command":"scripts/fields.sh"}`, []string{"error~scripts do not run here"}},
 		{"Get-Skill", `{"skill_name":"starter"}`, []string{"name=starter"}},
-		{"rm", `{}`, []string{"error=Tool 'rm' not found", "hint~get_skill"}},
+		{"rm", `{}`, []string{"error=Tool 'rm' not found", "hint~read_skill"}},
 	} {
-		got := answerOf(t, a.Handle(t.Context(), test.tool, test.args))
+		got := answerOf(t, a.Call(t.Context(), test.tool, test.args).Text)
 		for _, want := range test.want {
 			at := strings.IndexAny(want, "=~")
 			value := got[want[:at]]
@@ -154,11 +141,73 @@ func TestHandle(t *testing.T) {
 			t.Errorf("%s %s gives what the agent may not see: %v", test.tool, test.args, got)
 		}
 	}
-	if got := a.Handle(t.Context(), "get_skill", `{"skill_name":"x"}`); !strings.HasPrefix(got, `{"error":"Skill 'x' not found"`) {
+	if got := a.Call(t.Context(), "get_skill", `{"skill_name":"x"}`).Text; !strings.HasPrefix(got, `{"error":"Skill 'x' not found"`) {
 		t.Errorf("a miss is %s", got)
 	}
-	if got := a.Handle(t.Context(), "get_skill", `{"skill_name":"pdf-forms"}`); !strings.Contains(got, "<b>for</b>") {
+	if got := a.Call(t.Context(), "get_skill", `{"skill_name":"pdf-forms"}`).Text; !strings.Contains(got, "<b>for</b>") {
 		t.Errorf("the instructions are escaped: %s", got)
+	}
+}
+
+// TestText calls the tools that answer in plain text: any name of an argument that hosts have,
+// and all that can go wrong.
+func TestText(t *testing.T) {
+	clerk := &repertoire.Agent{Name: "clerk"}
+	clerk.Exclude.Names = []string{"payroll"}
+	c, dir := toolCatalog(t, toolSkills)
+	a := newAgent(t, agent.Config{Catalog: c, Agent: clerk})
+	for _, test := range []struct {
+		tool, args string
+		failed     bool
+		want       string // what the text has, with = what it is
+	}{
+		{"read_skill", `{"name":"pdf-forms"}`, false, "Skill pdf-forms from team, about "},
+		{"read_skill", `{"id":"pdf-forms"}`, false, "Its folder: " + filepath.Join(dir, "pdf-forms") + "\n"},
+		{"read_skill", `{"skill_id":"pdf-forms","name":null}`, false, "Its other files (read_skill_resource reads one): assets/form.bin, references/fields.md, scripts/fields.sh\n"},
+		{"Read-Skill", `{"skillName":"PDF-Forms","id":"PDF-Forms"}`, false, toolSkills["pdf-forms/SKILL.md"]},
+		{"read_skill", `{"name":"pdf-forms","id":"starter"}`, true, "Argument name is given twice: 'id' says something else; give a JSON object with name (string, required)"},
+		{"read_skill", `{"name":"sourdough"}`, false, "the skill starter too, which follows it here."},
+		{"read_skill", `{"name":"sourdough"}`, false, "\n\nSkill starter, which is required. Its folder: "},
+		{"read_skill", `{"name":"pdf-form"}`, true, "=Skill 'pdf-form' not found; did you mean pdf-forms?"},
+		{"read_skill", `{"name":"payroll"}`, true, "Skill 'payroll' not found; there are 3; search_skills finds"},
+		{"use_skill", `{"skill":"starter"}`, false, "Feed it daily."},
+		{"skill", `{"name":"starter"}`, false, "Feed it daily."},
+		{"activate_skill", `{"name":"pdf-forms"}`, false, "<skill_content name=\"pdf-forms\">\n---\nname: pdf-forms\n"},
+		{"activate_skill", `{"name":"pdf-forms"}`, false, "\n<skill_resources>\n<file>assets/form.bin</file>\n"},
+		{"list_skills", ``, false, "Skills 1-3 of 3, by name:\n- pdf-forms: Fill in"},
+		{"list_skills", `{"query":"fill in a PDF form"}`, false, "Skills 1-1 of 1 that have to do with this, best first:\n- pdf-forms"},
+		{"list_skills", `{"tag":"x"}`, true, "No skill has the tag 'x'"},
+		{"list_skills", `{"source":"tem"}`, true, "=No skill has the source 'tem'; did you mean team?"},
+		{"list_skills", `{"cursor":"x"}`, true, "=The cursor is malformed or no longer valid; list again without one"},
+		{"search_skills", `{"query":"fill in a PDF form","limit":"1"}`, false, "- pdf-forms ("},
+		{"search_skills", `{"task":"quantum chromodynamics"}`, false, "Nothing fits: no skill of the catalog is about this."},
+		{"search_skills", `{"query":"compute the payroll"}`, false, "Nothing fits"},
+		{"search_skills", `{"query":"x","limit":51}`, true, "=Argument limit is 51; it is 1 to 50"},
+		{"search_skills", `{"query":"x","limit":1.5}`, true, "Argument limit is not a whole number; give"},
+		{"search_skills", `{"query":"x","all":"maybe"}`, true, "Argument all is neither true nor false; give"},
+		{"search_skills", `{"query":"x","agent":"other"}`, true, "=Only the agent clerk is served here; leave agent out"},
+		{"suggest_skills", `{"prompt":"Fill in the fields of this PDF form"}`, false, "The tool read_skill returns the instructions of each by its name."},
+		{"suggest_skills", `{"prompt":""}`, false, "=No skill of the catalog fits this prompt."},
+		{"suggest_skills", `{"prompt":"thanks!","session":"s"}`, false, "="},
+		{"read_skill_resource", `{"skill_name":"pdf-forms","path":"./references/fields.md"}`, false, "=Text, choice and button fields.\n"},
+		{"load_skill_resource", `{"skill_name":"PDF-forms","resource_name":"references/fields.md"}`, false, "=Text, choice and button fields.\n"},
+		{"read_skill_resource", `{"name":"pdf-forms","path":"SKILL.md","lines":"2-2"}`, false, "=Lines 2-2 of 8 of SKILL.md:\nname: pdf-forms\n"},
+		{"read_skill_resource", `{"name":"pdf-forms","path":"SKILL.md","lines":"99"}`, true, "=The file has 8 lines only"},
+		{"read_skill_resource", `{"name":"pdf-forms","path":"SKILL.md","lines":"x"}`, true, "Argument lines is not a range"},
+		{"read_skill_resource", `{"name":"pdf-forms","path":"references/field.md"}`, true, "=File 'references/field.md' not found in skill 'pdf-forms'; its files: assets/form.bin, references/fields.md, scripts/fields.sh"},
+		{"read_skill_resource", `{"name":"pdf-forms","path":"../payroll/SKILL.md"}`, true, "Illegal path '../payroll/SKILL.md'"},
+		{"read_skill_resource", `{"name":"pdf-forms","path":"/etc/passwd"}`, true, "absolute"},
+		{"read_skill_resource", `{"name":"payroll","path":"SKILL.md"}`, true, "Skill 'payroll' not found"},
+		{"read_skill_resource", `{"name":"pdf-forms","path":"assets/form.bin"}`, false, "assets/form.bin is a binary file of 3 bytes"},
+	} {
+		got := a.Call(t.Context(), test.tool, test.args)
+		exact, is := strings.CutPrefix(test.want, "=")
+		if (got.Failed != "") != test.failed || is && got.Text != exact || !strings.Contains(got.Text, exact) {
+			t.Errorf("%s %s: %q (failed: %q), want %q", test.tool, test.args, got.Text, got.Failed, test.want)
+		}
+		if strings.Contains(fmt.Sprint(got), "Secret") {
+			t.Errorf("%s %s gives what the agent may not see: %v", test.tool, test.args, got)
+		}
 	}
 }
 
@@ -174,11 +223,14 @@ func TestLoadedOnce(t *testing.T) {
 	talk, other := a.NewConversation(), a.NewConversation()
 	const args = `{"skill_name":"starter"}`
 	get := func(talk *agent.Conversation, tool, args string) map[string]any {
-		return answerOf(t, talk.Handle(t.Context(), tool, args))
+		return answerOf(t, talk.Call(t.Context(), tool, args).Text)
 	}
 	first, second := get(talk, "get_skill", args), get(talk, "load_skill", args)
 	if first["instructions"] != "Feed it daily." || second["already_loaded"] != true || second["content"] != nil {
 		t.Errorf("first %v, then %v", first, second)
+	}
+	if again := talk.Call(t.Context(), "read_skill", args).Text; !strings.Contains(again, "stand in this conversation already") || strings.Contains(again, "daily") {
+		t.Errorf("the third time: %s", again)
 	}
 	if bread := get(talk, "get_skill", `{"skill_name":"sourdough"}`); bread["required"] != nil || bread["requires"] == nil {
 		t.Errorf("the starter is loaded again with the bread: %v", bread)
@@ -209,11 +261,11 @@ func TestTools(t *testing.T) {
 		names  string
 		says   []string // of get_skill; with ! it does not say
 	}{
-		{"Fill in the fields of this PDF form", clerk, nil, "get_skill list_skills read_skill_resource",
+		{"Fill in the fields of this PDF form", clerk, nil, "read_skill search_skills list_skills read_skill_resource",
 			[]string{"<available_skills>", "pdf-forms", "!payroll", "!sourdough", "!No skills"}},
-		{"", clerk, nil, "get_skill list_skills read_skill_resource", []string{"- pdf-forms: Fill in the fields of PDF forms.", "- starter", "!payroll"}},
-		{"Compute the payroll of the company", clerk, nil, "get_skill list_skills read_skill_resource", []string{"No skills are currently available.", "!payroll"}},
-		{"", nobody, nil, "get_skill list_skills read_skill_resource", []string{"No skills are currently available.", "!pdf"}},
+		{"", clerk, nil, "read_skill search_skills list_skills read_skill_resource", []string{"- pdf-forms: Fill in the fields of PDF forms.", "- starter", "!payroll"}},
+		{"Compute the payroll of the company", clerk, nil, "read_skill search_skills list_skills read_skill_resource", []string{"No skills are currently available.", "!payroll"}},
+		{"", nobody, nil, "read_skill search_skills list_skills read_skill_resource", []string{"No skills are currently available.", "!pdf"}},
 		{"", nil, []string{"load_skill", "get_skill", "run_skill_script"}, "get_skill load_skill", []string{"- payroll"}},
 	} {
 		a := newAgent(t, agent.Config{Catalog: c, Agent: test.agent, Offer: test.offer})
@@ -294,7 +346,7 @@ func TestTell(t *testing.T) {
 				}
 				return tells + err.Error()
 			}})
-			got := answerOf(t, a.Handle(t.Context(), "run_skill_script", `{"skill_name":"pdf-forms","command":"scripts/fields.sh a"}`))["error"]
+			got := answerOf(t, a.Call(t.Context(), "run_skill_script", `{"skill_name":"pdf-forms","command":"scripts/fields.sh a"}`).Text)["error"]
 			if text, _ := got.(string); !strings.HasPrefix(text, want) {
 				t.Errorf("%v with %q: %v, want %q", tt.err, tells, got, want)
 			}

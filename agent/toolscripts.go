@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/agent/toolset"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -32,7 +33,7 @@ type readScripts struct {
 
 // ScriptTools returns the scripts of skills that declare parameters, each as a tool of its
 // own, and what is wrong with other declarations; see package toolset. A Conversation offers
-// the tools of the skills that it has loaded by itself. Agent.Handle answers calls of all.
+// the tools of the skills that it has loaded by itself. Agent.Call answers calls of all.
 func (a *Agent) ScriptTools(ctx context.Context, skills ...string) ([]Tool, []skill.Problem, error) {
 	s := acts{cfg: &a.cfg}
 	var tools []Tool
@@ -141,7 +142,7 @@ func (s *acts) script(ctx context.Context, name string, every bool) (scriptTool,
 	if i := slices.IndexFunc(list, is); i >= 0 {
 		return list[i], nil
 	}
-	missing := &toolProblem{Fact: fmt.Sprintf("Tool %s not found", quoted(name)), Hint: words.ThereAre(append(namesOf(builtins()), namesOfScripts(list)...))}
+	missing := &tool.Problem{Fact: fmt.Sprintf("Tool %s not found", tool.Quoted(name)), Hint: words.ThereAre(append(namesOf(s.cfg.rows()), namesOfScripts(list)...))}
 	if !strings.Contains(name, "__") {
 		return scriptTool{}, missing
 	}
@@ -164,7 +165,7 @@ func (s *acts) script(ctx context.Context, name string, every bool) (scriptTool,
 		case every:
 			return list[i], nil
 		default:
-			return scriptTool{}, &toolProblem{Fact: fmt.Sprintf("Tool %s is of the skill %s, which is not loaded", quoted(name), quoted(e.ID)), Hint: "load the skill with get_skill first, and do what it says"}
+			return scriptTool{}, &tool.Problem{Fact: fmt.Sprintf("Tool %s is of the skill %s, which is not loaded", tool.Quoted(name), tool.Quoted(e.ID)), Hint: "load the skill with read_skill first, and do what it says"}
 		}
 	}
 	return scriptTool{}, missing
@@ -179,23 +180,25 @@ func namesOfScripts(list []scriptTool) []string {
 }
 
 // callScript runs the script of a tool with the arguments of a call.
-func (s *acts) callScript(ctx context.Context, t *scriptTool, args string) (any, error) {
-	fields, err := argumentsIn(args)
+func (s *acts) callScript(ctx context.Context, t *scriptTool, args string) (Reply, error) {
+	bad := func(fact string) (Reply, error) {
+		return Reply{}, &tool.Problem{Fact: fact, Hint: "give a JSON object by the schema " + string(t.Parameters)}
+	}
+	fields, err := tool.Fields(args)
 	if err != nil {
-		return nil, &toolProblem{Fact: fmt.Sprintf("The arguments of %s are malformed: %v", quoted(t.Name), err), Hint: "give a JSON object by the schema " + string(t.Parameters)}
+		return bad(fmt.Sprintf("The arguments of %s are malformed: %v", tool.Quoted(t.Name), err))
 	}
 	in := make(map[string]json.RawMessage, len(fields))
 	for _, f := range fields {
-		in[f.key] = f.value
+		in[f.Key] = f.Value
 	}
 	argv, err := t.Args(in)
 	if err != nil {
-		text := err.Error()
-		return nil, &toolProblem{Fact: strings.ToUpper(text[:1]) + text[1:], Hint: "give a JSON object by the schema " + string(t.Parameters)}
+		return bad(upper(err.Error()))
 	}
 	res, err := s.run(ctx, t.skill, sandbox.Request{Command: sandbox.Quote(t.Path), Args: argv})
 	if err != nil {
-		return nil, skillProblem(err, t.skill)
+		return Reply{}, skillProblem(err, t.skill)
 	}
 	return ranOf(&res), nil
 }

@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestUnknownArguments(t *testing.T) {
 		tool := v.(object)
 		name, properties := tool["name"].(string), tool["inputSchema"].(object)["properties"].(object)
 		message := c.fails(name, object{"zzzzzz": 1})
-		contains(t, name, message, `no argument "zzzzzz"; `+name+" takes ")
+		contains(t, name, message, name+` has no argument 'zzzzzz'; give `)
 		for argument := range properties {
 			contains(t, name, message, argument)
 		}
@@ -31,15 +32,25 @@ func TestUnknownArguments(t *testing.T) {
 		tool, want string
 		args       object
 	}{
-		{"search_skills", `no argument "text"; search_skills takes query (required), limit, all, agent`, object{"text": "x"}},
-		{"search_skills", `no argument "Query"; did you mean query? search_skills takes`, object{"Query": "x", "limit": 1}},
-		{"search_skills", "query is missing; search_skills takes query (required), limit, all, agent", object{}},
-		{"read_skill", `no argument "skill_name"; read_skill takes id, name`, object{"skill_name": "pdf-forms"}},
-		{"read_skill_resource", `no argument "file"; read_skill_resource takes id, name, path (required), lines`, object{"id": "x", "file": "y"}},
-		{"read_skill_resource", "path is missing; ", object{"name": "x"}},
+		{"search_skills", "search_skills has no argument 'q'; give a JSON object with query (string, required), limit (whole number), all (true or false), agent (string)", object{"q": "x"}},
+		{"search_skills", "Argument query is missing; give a JSON object with query (string, required), limit", object{"query": nil}},
+		{"read_skill", "read_skill has no argument 'skil'; give a JSON object with name (string, required)", object{"skil": "pdf-forms"}},
+		{"read_skill_resource", "Argument path is missing; ", object{"name": "x"}},
 	} {
 		if got := c.fails(tt.tool, tt.args); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s %v: %q, want %q", tt.tool, tt.args, got, tt.want)
+		}
+	}
+	// All names and forms that hosts have are answered, and one name only is listed.
+	for call, want := range map[string]string{
+		"use_skill": "Skill pdf-forms from team", "skill": "Skill pdf-forms from team", "activate_skill": `<skill_content name="pdf-forms">`,
+		"get_skill": `{"name":"pdf-forms","description":`, "load_skill": `{"name":"pdf-forms","root_path":`, "Read_Skill": "Skill pdf-forms from team",
+	} {
+		if text, structured := c.tool(call, object{"skill_name": "pdf-forms", "id": nil}); !strings.HasPrefix(text, want) || structured != nil {
+			t.Errorf("%s: %q, want %q", call, text, want)
+		}
+		if slices.Contains(field(any(tools), "name"), call) {
+			t.Errorf("%s is listed", call)
 		}
 	}
 	if text, _ := c.tool("read_skill_resource", object{"name": "pdf-forms", "path": "references/fields.md", "lines": "2"}); !strings.HasSuffix(text, "two\n") {

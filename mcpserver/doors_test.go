@@ -69,11 +69,11 @@ var doors = []door{
 	{"agent, a loop of the program's own", func(t *testing.T, cfg agent.Config, _ *kit, _ *client, command string) {
 		a, err := agent.New(cfg)
 		try(t, err)
-		a.Handle(t.Context(), "run_skill_script", arguments(t, command))
-		a.Handle(t.Context(), "sandbox_execute", arguments(t, command))
+		a.Call(t.Context(), "run_skill_script", arguments(t, command))
+		a.Call(t.Context(), "sandbox_execute", arguments(t, command))
 		data, err := json.Marshal(object{"command": command})
 		try(t, err)
-		a.Handle(t.Context(), "sandbox_execute", string(data))
+		a.Call(t.Context(), "sandbox_execute", string(data))
 	}},
 	{"MCP", func(t *testing.T, _ agent.Config, _ *kit, c *client, command string) {
 		for _, tool := range []string{"run_skill_script", "sandbox_execute"} {

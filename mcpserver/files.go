@@ -17,26 +17,26 @@ import (
 
 // resources is the middleware that lists resources. The protocol library itself lists
 // only resources that were registered one by one.
-func (s *Server) resources(next mcp.MethodHandler) mcp.MethodHandler {
+func (x *extension) resources(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if req, ok := req.(*mcp.ListResourcesRequest); ok {
-			return s.listResources(ctx, req.Params)
+			return x.listResources(ctx, req.Params)
 		}
 		return next(ctx, method, req)
 	}
 }
 
 // listResources lists the instructions of the skills that skills/list has.
-func (s *Server) listResources(ctx context.Context, p *mcp.ListResourcesParams) (mcp.Result, error) {
+func (x *extension) listResources(ctx context.Context, p *mcp.ListResourcesParams) (mcp.Result, error) {
 	if p == nil {
 		p = new(mcp.ListResourcesParams)
 	}
-	manifests, next, err := s.page(ctx, p.Cursor, s.catalog.Outline)
+	manifests, next, err := x.page(ctx, p.Cursor, x.catalog.Outline)
 	if err != nil {
 		return nil, err
 	}
 	r := &mcp.ListResourcesResult{Cacheable: fresh, NextCursor: next, Resources: []*mcp.Resource{}}
-	if r.Meta, err = s.partly(ctx); err != nil {
+	if r.Meta, err = x.partly(ctx); err != nil {
 		return nil, err
 	}
 	for i := range manifests {
@@ -58,9 +58,9 @@ func resourceOf(m *contextprovider.Manifest, f skill.File) *mcp.Resource {
 // readResource reads a file of a skill, byte for byte. It looks the URI up among the
 // skill's files and never uses it as a path. The host checks the bytes against the
 // digest from skills/get.
-func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+func (x *extension) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	p := req.Params
-	m, err := s.manifest(ctx, p.URI, s.catalog.Outline)
+	m, err := x.manifest(ctx, p.URI, x.catalog.Outline)
 	if err != nil {
 		return nil, err
 	}
@@ -72,16 +72,16 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	if !ok {
 		return nil, notServed(p.URI)
 	}
-	f, err := s.catalog.File(ctx, m.ID, want.Path, s.opts.Agent)
+	f, err := x.catalog.File(ctx, m.ID, want.Path, x.opts.Agent)
 	switch {
 	case errors.Is(err, skill.ErrNotFound): // held back since the manifest was read
 		return nil, notServed(p.URI)
 	case err != nil:
-		return nil, s.internal(ctx, err)
+		return nil, internal(ctx, x.opts.Logger, err)
 	}
 	if f.Path == skill.FileNames[0] {
 		eventOf(ctx).Stale = m.Stale
-		s.use(ctx, m.ID)
+		x.used.use(ctx, m.ID)
 	}
 	e := eventOf(ctx)
 	e.Skills, e.File = []string{m.ID}, f.Path
@@ -110,14 +110,14 @@ type readDirectoryResult struct {
 
 // readDirectory lists the direct children of a folder of a skill. A skill has few
 // enough files for one page.
-func (s *Server) readDirectory(ctx context.Context, _ *mcp.ServerSession, p *readDirectoryParams) (*readDirectoryResult, error) {
+func (x *extension) readDirectory(ctx context.Context, _ *mcp.ServerSession, p *readDirectoryParams) (*readDirectoryResult, error) {
 	switch {
 	case p == nil:
 		return nil, invalid("uri is missing")
 	case p.Cursor != "":
 		return nil, invalid("%v", errCursor)
 	}
-	m, err := s.manifest(ctx, p.URI, s.catalog.Outline)
+	m, err := x.manifest(ctx, p.URI, x.catalog.Outline)
 	if err != nil {
 		return nil, err
 	}

@@ -90,17 +90,24 @@ func (s *Server) suggestion(ctx context.Context, p *api.Prompt, e Event) (_ *api
 		told.Offers = append(told.Offers, session.Offer{Name: k.Name, Location: k.Location, Probability: k.Probability})
 	}
 	budget := contextprovider.Budget{Server: server, Format: contextprovider.Format(p.Format), Chars: max(0, p.Room), ListPinned: true}
-	b, err := s.opts.Suggest(ctx, Prompt{Text: p.Text, Dir: p.Dir, Session: p.Session, Client: e.Client, Told: told, Budget: &budget}, s.opts.Agent)
+	b, err := s.opts.suggest(ctx, Prompt{Text: p.Text, Dir: p.Dir, Session: p.Session, Client: e.Client, Told: told, Budget: &budget})
 	if err != nil {
 		return nil, err
-	}
-	for _, problem := range b.Problems {
-		s.opts.Logger.Warn("pinned skill is left out", "problem", problem)
 	}
 	out := &api.Suggestion{Block: b.Text, Skills: make([]api.Skill, len(b.Skills)), Tokens: b.Tokens, Because: b.Kind}
 	for i, h := range b.Skills {
 		out.Skills[i] = api.Skill{ID: h.ID, Name: h.Name, Source: h.Source, Location: h.Location, Probability: h.Probability}
+		e.Skills = append(e.Skills, h.ID)
 	}
-	e.Skills, e.Because, e.Offered, e.Abstained = idsOf(b.Skills), b.Kind, len(b.Skills), len(b.Skills) == 0
+	e.Because, e.Offered, e.Abstained = b.Kind, len(b.Skills), len(b.Skills) == 0
 	return out, nil
+}
+
+// suggest makes a block.
+func (o *Options) suggest(ctx context.Context, p Prompt) (contextprovider.Block, error) {
+	b, err := o.Suggest(ctx, p, o.Agent)
+	for _, problem := range b.Problems {
+		o.Logger.Warn("pinned skill is left out", "problem", problem)
+	}
+	return b, err
 }

@@ -275,7 +275,7 @@ func (c *client) refused(method string, params object) string {
 	return err["message"].(string)
 }
 
-// tool calls a tool and returns the text and the structured result.
+// tool calls a tool and returns the text and the structured result; nil means that there is none.
 func (c *client) tool(name string, args object) (string, object) {
 	c.t.Helper()
 	r := c.must("tools/call", object{"name": name, "arguments": args})
@@ -283,7 +283,8 @@ func (c *client) tool(name string, args object) (string, object) {
 	if r["isError"] == true {
 		c.t.Fatalf("%s %v: %s", name, args, text)
 	}
-	return text, r["structuredContent"].(object)
+	structured, _ := r["structuredContent"].(object)
+	return text, structured
 }
 
 // fails calls a tool that must fail, and returns what it says.

@@ -34,7 +34,7 @@ func TestListSkills(t *testing.T) {
 	if _, r := c.tool("list_skills", object{"source": "team", "tag": "pdf"}); r["total"] != 1.0 {
 		t.Errorf("pdf: %v", r)
 	}
-	contains(t, "error", c.fails("list_skills", object{"tag": "pdff"}), `no skill has the tag "pdff"`, "pdf")
+	contains(t, "error", c.fails("list_skills", object{"tag": "pdff"}), `No skill has the tag 'pdff'`, "pdf")
 	contains(t, "error", c.fails("list_skills", object{"source": "teem"}), "team")
 	c.wantRanked(t)
 	var listing object = c.must("skills/list", nil) // its cursor is none of this tool
@@ -76,5 +76,5 @@ func (c *client) wantRanked(t *testing.T) {
 	if text, r := c.tool("list_skills", object{"query": "xyzzy"}); r["total"] != 0.0 || text != "No skill here has to do with this; without a query all are listed." {
 		t.Errorf("nonsense: %q %v", text, r)
 	}
-	contains(t, "error", c.fails("list_skills", object{"query": "x", "tag": "pdff"}), `no skill has the tag "pdff"`)
+	contains(t, "error", c.fails("list_skills", object{"query": "x", "tag": "pdff"}), `No skill has the tag 'pdff'`)
 }

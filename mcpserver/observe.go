@@ -13,34 +13,46 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// eventKey is the context key of the *Event of a request.
-type eventKey struct{}
+// requestKey is the context key of the *request.
+type requestKey struct{}
+
+// A request is what is known of a request that is being answered.
+type request struct {
+	event  Event
+	called string               // the tool, as the client names it
+	call   *mcp.CallToolRequest // nil for other requests
+}
+
+func requestOf(ctx context.Context) *request { return ctx.Value(requestKey{}).(*request) }
 
 // eventOf returns the event of the current request. Handlers may change it.
-func eventOf(ctx context.Context) *Event { return ctx.Value(eventKey{}).(*Event) }
+func eventOf(ctx context.Context) *Event { return &requestOf(ctx).event }
 
-// observe is the middleware around every request: it shortens errors and calls
-// Options.Observe.
-func (s *Server) observe(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		e, start := &Event{Method: method}, time.Now()
-		e.Client, e.Caller = clientOf(req)
-		res, err := next(context.WithValue(ctx, eventKey{}, e), method, req)
-		if tool, ok := res.(*mcp.CallToolResult); ok && tool != nil && tool.IsError {
-			e.Failed = true
-			for _, c := range tool.Content {
-				if text, ok := c.(*mcp.TextContent); ok {
-					text.Text = message(text.Text)
+// observer returns the middleware around every request: it shortens errors and calls
+// Options.Observe, which may be nil.
+func observer(observe func(Event)) mcp.Middleware {
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			r, start := &request{event: Event{Method: method}}, time.Now()
+			e := &r.event
+			e.Client, e.Caller = clientOf(req)
+			res, err := next(context.WithValue(ctx, requestKey{}, r), method, req)
+			if tool, ok := res.(*mcp.CallToolResult); ok && tool != nil && tool.IsError {
+				e.Failed = true
+				for _, c := range tool.Content {
+					if text, ok := c.(*mcp.TextContent); ok {
+						text.Text = message(text.Text)
+					}
 				}
 			}
+			if err != nil {
+				e.Failed, err = true, sendable(err)
+			}
+			if e.Seconds = time.Since(start).Seconds(); observe != nil {
+				observe(*e)
+			}
+			return res, err
 		}
-		if err != nil {
-			e.Failed, err = true, sendable(err)
-		}
-		if e.Seconds = time.Since(start).Seconds(); s.opts.Observe != nil {
-			s.opts.Observe(*e)
-		}
-		return res, err
 	}
 }
 

@@ -66,23 +66,23 @@ func (o *orders) find(key string) (ids []string, ok bool) {
 // order returns the skills to list: first pinned skills, then recently used ones, then
 // the others by source and name. Skills whose names hosts do not accept come last: a
 // host can load only the few of them that have another name in their own files.
-func (s *Server) order(ctx context.Context) ([]string, error) {
-	entries, err := s.catalog.List(ctx, s.opts.Agent, nil)
+func (x *extension) order(ctx context.Context) ([]string, error) {
+	entries, err := x.catalog.List(ctx, x.opts.Agent, nil)
 	if err != nil {
 		return nil, err
 	}
-	entries = withoutUnavailable(entries)
-	first := s.used.list()
-	if s.opts.Agent != nil {
-		first = slices.Concat(s.opts.Agent.Pinned, first)
+	entries = slices.DeleteFunc(entries, func(e search.Entry) bool { return e.State == search.Unavailable })
+	first := x.used.list()
+	if x.opts.Agent != nil {
+		first = slices.Concat(x.opts.Agent.Pinned, first)
 	}
 	ranks := make(map[string]int)
 	for i, name := range slices.Backward(first) {
 		ranks[words.NameKey(name)] = i
 	}
 	var sources []string
-	if s.opts.Sources != nil {
-		sources = s.opts.Sources()
+	if x.opts.Sources != nil {
+		sources = x.opts.Sources()
 	}
 	place := func(e *search.Entry) int {
 		rank, ranked := ranks[words.NameKey(e.ID)]
@@ -151,9 +151,9 @@ type recent struct {
 
 // use notes that the client has used a skill. Clients over HTTP share a server, and no
 // client may change what another one lists, or learn from it: there the order is fixed.
-func (s *Server) use(ctx context.Context, id string) {
+func (r *recent) use(ctx context.Context, id string) {
 	if eventOf(ctx).Client == "" {
-		s.used.add(id)
+		r.add(id)
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/proposal"
 )
 
@@ -14,22 +16,55 @@ const proposeUpdateText = `Propose a change of a skill, for a person to decide o
 
 const proposeNewText = `Propose a new skill, for a person to decide on. No skill is added until then. Call it when you have worked out how to do a kind of task that will come again, and no skill of the catalog says it (search_skills first). It needs a SKILL.md with a frontmatter of name (as given here) and description (what it does, and when to use it), then instructions.`
 
-type proposeUpdateParams struct {
-	reference
-	Diff          string `json:"diff" jsonschema:"unified diff of its files"`
-	Justification string `json:"justification" jsonschema:"why the change helps, for the person who decides"`
-	Evidence      string `json:"evidence,omitempty" jsonschema:"what happened: an error, a log, a quotation"`
+// proposals are the tools that propose changes of skills, and those that decide on them.
+type proposals struct {
+	*proposal.Box
+	opts *Options
 }
 
-type proposeNewParams struct {
-	Name          string         `json:"name" jsonschema:"lower-case letters, digits and single hyphens"`
-	Files         []proposedFile `json:"files" jsonschema:"SKILL.md and the files that it refers to"`
-	Justification string         `json:"justification" jsonschema:"why the skill helps, for the person who decides"`
+// proposalRows returns the tools; none if nothing is proposed.
+func proposalRows(o *Options) []tool.Row {
+	if o.Proposals == nil {
+		return nil
+	}
+	p := &proposals{o.Proposals, o}
+	why := tool.Param{Name: "justification", Aliases: []string{"reason", "why"}, Required: true, Text: "why it helps, for the person who decides"}
+	rows := []tool.Row{
+		{Name: "propose_skill_update", Title: "Propose a change of a skill", Text: proposeUpdateText, Writes: true, Output: proposedResult{}, Do: p.proposeUpdate, Params: []tool.Param{
+			agent.SkillParam(),
+			{Name: "diff", Aliases: []string{"patch"}, Required: true, Text: "unified diff of its files"}, why,
+			{Name: "evidence", Text: "what happened: an error, a log, a quotation"},
+		}},
+		{Name: "propose_skill", Title: "Propose a new skill", Text: proposeNewText, Writes: true, Output: proposedResult{}, Do: p.proposeNew, Params: []tool.Param{
+			{Name: "name", Required: true, Text: "lower-case letters, digits and single hyphens"},
+			{Name: "files", Required: true, Schema: filesSchema, Text: "SKILL.md and the files that it refers to"}, why,
+		}},
+	}
+	if !o.Reviews {
+		return rows
+	}
+	id := tool.Param{Name: "proposal", Aliases: []string{"id", "proposalid"}, Required: true, Text: "id of the proposal"}
+	reason := tool.Param{Name: "reason", Aliases: []string{"why", "justification"}, Required: true, Text: "why, for the record"}
+	return append(rows,
+		tool.Row{Name: "list_proposals", Title: "List proposed changes of skills", Text: listProposalsText, Output: listProposalsResult{}, Do: p.list},
+		tool.Row{Name: "show_proposal", Title: "Show a proposed change of a skill", Text: showProposalText, Params: []tool.Param{id}, Output: showProposalResult{}, Do: p.show},
+		tool.Row{Name: "approve_proposal", Title: "Make a proposed change of a skill", Text: approveProposalText, Params: []tool.Param{id, reason}, Output: decidedResult{}, Writes: true, Destroys: true, Do: p.approve},
+		tool.Row{Name: "reject_proposal", Title: "Reject a proposed change of a skill", Text: rejectProposalText, Params: []tool.Param{id, reason}, Output: decidedResult{}, Writes: true, Destroys: true, Do: p.reject})
 }
+
+// filesSchema is the schema of the files of a new skill.
+var filesSchema = &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{
+	Type: "object", Required: []string{"path", "text"}, PropertyOrder: []string{"path", "text"},
+	Properties: map[string]*jsonschema.Schema{
+		"path": {Type: "string", Description: "relative to the folder of the skill, such as SKILL.md or scripts/run.sh"},
+		"text": {Type: "string", Description: "the whole file"},
+	},
+	AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+}}
 
 type proposedFile struct {
-	Path string `json:"path" jsonschema:"relative to the folder of the skill, such as SKILL.md or scripts/run.sh"`
-	Text string `json:"text" jsonschema:"the whole file"`
+	Path string `json:"path"`
+	Text string `json:"text"`
 }
 
 type proposedResult struct {
@@ -39,56 +74,43 @@ type proposedResult struct {
 	Reason   string         `json:"reason,omitempty" jsonschema:"why it was rejected"`
 }
 
-// addProposals adds the tools that propose, and those that decide on proposals.
-func (s *Server) addProposals() {
-	if s.opts.Proposals == nil {
-		return
-	}
-	keeps := mcp.ToolAnnotations{IdempotentHint: true} // the same proposal twice is one
-	addAs(s, "propose_skill_update", "Propose a change of a skill", proposeUpdateText, keeps, s.proposeUpdate)
-	addAs(s, "propose_skill", "Propose a new skill", proposeNewText, keeps, s.proposeNew)
-	if s.opts.Reviews {
-		s.addReviews()
-	}
-}
-
-func (s *Server) proposeUpdate(ctx context.Context, req *mcp.CallToolRequest, p proposeUpdateParams) (*mcp.CallToolResult, proposedResult, error) {
-	id, err := p.skill()
+func (p *proposals) proposeUpdate(ctx context.Context, in tool.Arguments) (text string, data any, err error) {
+	kept, err := p.ProposeUpdate(ctx, p.who(ctx), proposal.Change{Skill: in.Text("name"), Diff: in.Text("diff"), Justification: in.Text("justification"), Evidence: in.Text("evidence")})
 	if err != nil {
-		return nil, proposedResult{}, err
-	}
-	kept, err := s.opts.Proposals.ProposeUpdate(ctx, s.who(req), proposal.Change{Skill: id, Diff: p.Diff, Justification: p.Justification, Evidence: p.Evidence})
-	if err != nil {
-		return nil, proposedResult{}, named(err, id)
+		return "", nil, err
 	}
 	return proposed(ctx, kept)
 }
 
-func (s *Server) proposeNew(ctx context.Context, req *mcp.CallToolRequest, p proposeNewParams) (*mcp.CallToolResult, proposedResult, error) {
+func (p *proposals) proposeNew(ctx context.Context, in tool.Arguments) (text string, data any, err error) {
+	var list []proposedFile
+	if err := in.Decode("files", &list); err != nil {
+		return "", nil, err
+	}
 	files := make(proposal.Files)
-	for _, f := range p.Files {
+	for _, f := range list {
 		if _, ok := files[f.Path]; ok {
-			return nil, proposedResult{}, mistake("file %s is there twice", quoted(f.Path))
+			return "", nil, mistake("file %s is there twice", quoted(f.Path))
 		}
 		if strings.Contains(f.Text, "\x00") { // no diff would show it
-			return nil, proposedResult{}, mistake("file %s is no text", quoted(f.Path))
+			return "", nil, mistake("file %s is no text", quoted(f.Path))
 		}
 		files[f.Path] = proposal.File{Data: []byte(f.Text)}
 	}
-	kept, err := s.opts.Proposals.ProposeNew(ctx, s.who(req), proposal.Addition{Name: p.Name, Files: files, Justification: p.Justification})
+	kept, err := p.ProposeNew(ctx, p.who(ctx), proposal.Addition{Name: in.Text("name"), Files: files, Justification: in.Text("justification")})
 	if err != nil {
-		return nil, proposedResult{}, err
+		return "", nil, err
 	}
 	return proposed(ctx, kept)
 }
 
-func proposed(ctx context.Context, p proposal.Proposal) (*mcp.CallToolResult, proposedResult, error) {
+func proposed(ctx context.Context, p proposal.Proposal) (text string, data any, err error) {
 	noteProposal(ctx, p)
-	r := proposedResult{Proposal: p.ID, Skill: p.Skill, State: p.State, Reason: p.Reason}
+	text = fmt.Sprintf("Proposal %s for the skill %s waits for a decision. Until then the skill is as it was.", p.ID, line(p.Skill, maxName))
 	if p.State == proposal.StateRejected {
-		return text(fmt.Sprintf("The same was proposed before as %s, and rejected: %s", p.ID, line(p.Reason, maxMessage))), r, nil
+		text = fmt.Sprintf("The same was proposed before as %s, and rejected: %s", p.ID, line(p.Reason, maxMessage))
 	}
-	return text(fmt.Sprintf("Proposal %s for the skill %s waits for a decision. Until then the skill is as it was.", p.ID, line(p.Skill, maxName))), r, nil
+	return text, proposedResult{Proposal: p.ID, Skill: p.Skill, State: p.State, Reason: p.Reason}, nil
 }
 
 // noteProposal notes in the event of a request which proposal it was about.
@@ -99,10 +121,11 @@ func noteProposal(ctx context.Context, p proposal.Proposal) {
 
 // who returns who calls a tool: the agent whose scope is served, or else the caller, or else
 // the client as it names itself.
-func (s *Server) who(req *mcp.CallToolRequest) proposal.Who {
-	if a := s.opts.Agent; a != nil {
+func (p *proposals) who(ctx context.Context) proposal.Who {
+	if a := p.opts.Agent; a != nil {
 		return proposal.Who{Agent: a, Name: a.Name}
 	}
+	req := requestOf(ctx).call
 	client, caller := clientOf(req)
 	if caller != "" {
 		return proposal.Who{Name: "token " + caller}

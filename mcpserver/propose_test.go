@@ -42,7 +42,7 @@ func TestPropose(t *testing.T) {
 		t.Errorf("%v, %v", r, again)
 	}
 	change["id"] = "secret-plan"
-	contains(t, "outside", c.fails("propose_skill_update", change), `no skill "secret-plan" among`)
+	contains(t, "outside", c.fails("propose_skill_update", change), `Skill 'secret-plan' not found; there are`)
 	change["id"], change["diff"] = "pdf-forms", "@@\n-Do nothing.\n+Do it.\n"
 	contains(t, "unfit", c.fails("propose_skill_update", change), "hunk 1 of SKILL.md", "no line")
 	merge := object{"name": "pdf-merge", "justification": "Asked for.", "files": []object{{"path": "SKILL.md", "text": doc("pdf-merge", "Merges PDF files. Use when two become one.")}}}

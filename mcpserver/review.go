@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
+	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/proposal"
@@ -26,19 +25,8 @@ const (
 // what show_proposal returns.
 const maxReviewed = 60_000
 
-type listProposalsParams struct{}
-
 type listProposalsResult struct {
 	Proposals []proposal.Proposal `json:"proposals"`
-}
-
-type proposalParams struct {
-	Proposal string `json:"proposal" jsonschema:"id of the proposal"`
-}
-
-type decideParams struct {
-	Proposal string `json:"proposal" jsonschema:"id of the proposal"`
-	Reason   string `json:"reason" jsonschema:"why, for the record"`
 }
 
 type showProposalResult struct {
@@ -54,43 +42,32 @@ type decidedResult struct {
 	Notes    []string          `json:"notes,omitempty"`
 }
 
-// addReviews adds the tools that decide on proposals.
-func (s *Server) addReviews() {
-	yes := true
-	reads := mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}
-	decides := mcp.ToolAnnotations{DestructiveHint: &yes}
-	addAs(s, "list_proposals", "List proposed changes of skills", listProposalsText, reads, s.listProposals)
-	addAs(s, "show_proposal", "Show a proposed change of a skill", showProposalText, reads, s.showProposal)
-	addAs(s, "approve_proposal", "Make a proposed change of a skill", approveProposalText, decides, s.approveProposal)
-	addAs(s, "reject_proposal", "Reject a proposed change of a skill", rejectProposalText, decides, s.rejectProposal)
-}
-
-func (s *Server) listProposals(ctx context.Context, _ *mcp.CallToolRequest, _ listProposalsParams) (*mcp.CallToolResult, listProposalsResult, error) {
-	list, err := s.opts.Proposals.List(ctx, s.opts.Agent, false)
+func (p *proposals) list(ctx context.Context, _ tool.Arguments) (text string, data any, err error) {
+	list, err := p.List(ctx, p.opts.Agent, false)
 	if err != nil {
-		s.opts.Logger.Warn("listing proposals", "error", err) // of single ones: the others are listed
+		p.opts.Logger.Warn("listing proposals", "error", err) // of single ones: the others are listed
 	}
 	if len(list) == 0 {
-		return text("No proposal waits."), listProposalsResult{[]proposal.Proposal{}}, nil
+		return "No proposal waits.", listProposalsResult{[]proposal.Proposal{}}, nil
 	}
 	var b strings.Builder
 	for _, p := range list {
 		fmt.Fprintf(&b, "- %s: %s of the skill %s, by %s on %s\n", p.ID, p.Kind, line(p.Skill, maxName), quoted(p.Agent), p.Made.Format(time.RFC3339))
 	}
-	return text(b.String()), listProposalsResult{list}, nil
+	return b.String(), listProposalsResult{list}, nil
 }
 
-func (s *Server) showProposal(ctx context.Context, _ *mcp.CallToolRequest, p proposalParams) (*mcp.CallToolResult, showProposalResult, error) {
-	shown, err := s.opts.Proposals.Show(ctx, s.opts.Agent, p.Proposal)
+func (p *proposals) show(ctx context.Context, in tool.Arguments) (text string, data any, err error) {
+	shown, err := p.Show(ctx, p.opts.Agent, in.Text("proposal"))
 	if err != nil {
-		return nil, showProposalResult{}, err
+		return "", nil, err
 	}
 	noteProposal(ctx, shown.Proposal)
 	r := showProposalResult{Proposal: shown.Proposal, Conflict: shown.Conflict, Findings: []skill.Problem{}}
 	if c := shown.Check; c != nil {
 		r.Passes, r.Findings, r.Bench = c.OK, c.Findings, c.Bench
 	}
-	return text(textOf(&shown)), r, nil
+	return textOf(&shown), r, nil
 }
 
 // textOf returns what a model reads of a proposal.
@@ -134,16 +111,16 @@ func textOf(p *proposal.Shown) string {
 	return b.String()
 }
 
-func (s *Server) approveProposal(ctx context.Context, req *mcp.CallToolRequest, p decideParams) (*mcp.CallToolResult, decidedResult, error) {
-	shown, err := s.opts.Proposals.Approve(ctx, s.who(req), p.Proposal, proposal.Approval{Reason: p.Reason, Confirm: isShown})
+func (p *proposals) approve(ctx context.Context, in tool.Arguments) (text string, data any, err error) {
+	shown, err := p.Approve(ctx, p.who(ctx), in.Text("proposal"), proposal.Approval{Reason: in.Text("reason"), Confirm: isShown})
 	if errors.Is(err, proposal.ErrDeclined) {
 		err = access.Mistake("this tool did not show all of the change: a person must decide")
 	}
 	if err != nil {
-		return nil, decidedResult{}, err
+		return "", nil, err
 	}
 	noteProposal(ctx, shown.Proposal)
-	return text(fmt.Sprintf("The skill %s is changed.", line(shown.Skill, maxName))), decidedResult{shown.Proposal, shown.Notes}, nil
+	return fmt.Sprintf("The skill %s is changed.", line(shown.Skill, maxName)), decidedResult{shown.Proposal, shown.Notes}, nil
 }
 
 // isShown reports whether the text of a proposal shows all of its change: not of a file that is
@@ -152,11 +129,11 @@ func isShown(p proposal.Shown) bool {
 	return len(p.Diff) <= maxReviewed && !strings.Contains("\n"+p.Diff, "\nBinary files ")
 }
 
-func (s *Server) rejectProposal(ctx context.Context, req *mcp.CallToolRequest, p decideParams) (*mcp.CallToolResult, decidedResult, error) {
-	rejected, err := s.opts.Proposals.Reject(ctx, s.who(req), p.Proposal, p.Reason)
+func (p *proposals) reject(ctx context.Context, in tool.Arguments) (text string, data any, err error) {
+	rejected, err := p.Reject(ctx, p.who(ctx), in.Text("proposal"), in.Text("reason"))
 	if err != nil {
-		return nil, decidedResult{}, err
+		return "", nil, err
 	}
 	noteProposal(ctx, rejected)
-	return text(fmt.Sprintf("Proposal %s is rejected.", rejected.ID)), decidedResult{Proposal: rejected}, nil
+	return fmt.Sprintf("Proposal %s is rejected.", rejected.ID), decidedResult{Proposal: rejected}, nil
 }

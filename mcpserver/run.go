@@ -8,6 +8,9 @@ import (
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 )
 
 // Runs are the tools that run scripts of skills. Which there are depends on the catalog and
@@ -15,7 +18,7 @@ import (
 type Runs struct {
 	// Tools returns the tools as they may be called now. stay means that a session has several
 	// calls; else each call has a session of its own.
-	Tools func(ctx context.Context, stay bool) ([]RunTool, error)
+	Tools func(ctx context.Context, stay bool) ([]agent.Tool, error)
 
 	// Begin returns a new session of a client, see Prompt.Client.
 	Begin func(client string) RunSession
@@ -27,10 +30,8 @@ type Runs struct {
 // A RunSession answers the calls of one session, which has files of its own. Its methods may
 // be called from several goroutines.
 type RunSession interface {
-	// Call answers a call: a JSON object, with the fields error and hint if it failed, and
-	// the ID of the skill that it is about, "" for none. It also refuses tools that do not
-	// exist.
-	Call(ctx context.Context, name, arguments string) (answer, skill string)
+	// Call answers a call. It also refuses tools that do not exist.
+	Call(ctx context.Context, name, arguments string) agent.Reply
 
 	// Load notes that a skill was loaded, and returns where commands see its files from now on;
 	// "" means that none of its commands run.
@@ -38,13 +39,6 @@ type RunSession interface {
 
 	// End ends the session. Its files are gone.
 	End()
-}
-
-// A RunTool is one of these tools.
-type RunTool struct {
-	Name        string
-	Description string
-	Parameters  json.RawMessage // JSON Schema of an object
 }
 
 // runScript is the tool that the protocol library knows; calls of the others are handed to
@@ -59,45 +53,48 @@ func isRun(name string) bool {
 	return name == runScript || name == runShell || strings.Contains(name, "__")
 }
 
-// calledKey is the context key of the name by which a tool was called.
-type calledKey struct{}
+// runs are the sessions that have run something, until their clients or the server end them.
+type runs struct {
+	*Runs
+	opts *Options
+	used *recent
 
-// running are the sessions that have run something, until their clients or the server end them.
-type running struct {
 	mu   sync.Mutex
 	open map[*mcp.ServerSession]RunSession
 }
 
-// runSession returns the session in which the scripts of a request run.
-func (s *Server) runSession(req *mcp.CallToolRequest) RunSession {
-	s.running.mu.Lock()
-	defer s.running.mu.Unlock()
-	if r, ok := s.running.open[req.Session]; ok {
-		return r
+// newRuns returns nil for a server that runs nothing.
+func newRuns(o *Options, used *recent) *runs {
+	if o.Runs == nil {
+		return nil
 	}
-	client, _ := clientOf(req)
-	r := s.opts.Runs.Begin(client)
-	if s.running.open == nil {
-		s.running.open = make(map[*mcp.ServerSession]RunSession)
-	}
-	s.running.open[req.Session] = r
-	go func() { // ends with the session
-		_ = req.Session.Wait() // how it ended says nothing
-		s.running.mu.Lock()
-		defer s.running.mu.Unlock()
-		delete(s.running.open, req.Session)
-		r.End()
-	}()
-	return r
+	return &runs{Runs: o.Runs, opts: o, used: used, open: make(map[*mcp.ServerSession]RunSession)}
 }
 
-// placed returns where commands see the files of a skill that a request loads; "" means in its
-// folder, or nowhere.
-func (s *Server) placed(ctx context.Context, req *mcp.CallToolRequest, id, folder string) string {
-	if s.opts.Runs == nil {
-		return ""
+// session returns the session in which the scripts of a request run.
+func (r *runs) session(req *mcp.CallToolRequest) RunSession {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s, ok := r.open[req.Session]; ok {
+		return s
 	}
-	if at := s.runSession(req).Load(ctx, id); at != folder {
+	client, _ := clientOf(req)
+	s := r.Begin(client)
+	r.open[req.Session] = s
+	go func() { // ends with the session
+		_ = req.Session.Wait() // how it ended says nothing
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.open, req.Session)
+		s.End()
+	}()
+	return s
+}
+
+// place returns where commands see the files of a skill that a request loads; "" means in its
+// folder, or nowhere.
+func (r *runs) place(ctx context.Context, b contextprovider.Body) string {
+	if at := r.session(requestOf(ctx).call).Load(ctx, b.ID); at != b.Folder {
 		return at
 	}
 	return ""
@@ -110,82 +107,57 @@ func stays(req mcp.Request) bool {
 	return extra == nil || extra.Header == nil || req.GetSession().ID() != ""
 }
 
-// addRuns adds the tools, if there are any.
-func (s *Server) addRuns() {
-	if s.opts.Runs == nil {
-		return
-	}
-	s.mcp.AddTool(&mcp.Tool{Name: runScript, InputSchema: json.RawMessage(`{"type":"object"}`)}, s.callRun)
-	s.mcp.AddReceivingMiddleware(s.run)
-}
-
-// run is the middleware that lists these tools, and finds them in calls.
-func (s *Server) run(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		switch req := req.(type) {
-		case *mcp.ListToolsRequest:
+// addTo adds the tools to a server of the protocol.
+func (r *runs) addTo(s *mcp.Server) {
+	s.AddTool(&mcp.Tool{Name: runScript, InputSchema: json.RawMessage(`{"type":"object"}`)}, r.call)
+	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			res, err := next(ctx, method, req)
 			if list, ok := res.(*mcp.ListToolsResult); ok && err == nil {
-				err = s.listRuns(ctx, list, stays(req))
+				err = r.list(ctx, list, stays(req))
 			}
 			return res, err
-		case *mcp.CallToolRequest:
-			name := req.Params.Name
-			if !isRun(name) {
-				break
-			}
-			call, params := *req, *req.Params
-			params.Name, call.Params = runScript, &params
-			return next(context.WithValue(ctx, calledKey{}, name), method, &call)
 		}
-		return next(ctx, method, req)
-	}
+	})
 }
 
-// listRuns puts the tools as they are now into a list. A script may do anything that its
+// list puts the tools as they are now into a list. A script may do anything that its
 // walls let through, and the next time something else.
-func (s *Server) listRuns(ctx context.Context, list *mcp.ListToolsResult, stay bool) error {
+func (r *runs) list(ctx context.Context, list *mcp.ListToolsResult, stay bool) error {
 	at := slices.IndexFunc(list.Tools, func(t *mcp.Tool) bool { return t.Name == runScript })
 	if at < 0 {
 		return nil // another page
 	}
-	tools, err := s.opts.Runs.Tools(ctx, stay)
+	tools, err := r.Tools(ctx, stay)
 	if err != nil {
-		return s.internal(ctx, err)
+		return internal(ctx, r.opts.Logger, err)
 	}
 	list.Tools = slices.Delete(list.Tools, at, at+1)
 	if list.TTLMs > fresh.TTLMs {
 		list.Cacheable = fresh
 	}
-	yes, open := true, s.opts.Runs.OpenWorld
-	for _, t := range tools {
-		list.Tools = append(list.Tools, &mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.Parameters,
-			Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &open}})
+	for i := range tools {
+		list.Tools = append(list.Tools, toolOf(&tools[i], r.OpenWorld))
 	}
 	return nil
 }
 
-// callRun calls one of the tools. In the event, a script that is a tool of its own counts as
+// call calls one of the tools. In the event, a script that is a tool of its own counts as
 // run_skill_script: there may be any number of names.
-func (s *Server) callRun(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	name, _ := ctx.Value(calledKey{}).(string)
-	answer, skill := s.runSession(req).Call(ctx, name, string(req.Params.Arguments))
-	e := eventOf(ctx)
+func (r *runs) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	name, e := requestOf(ctx).called, eventOf(ctx)
+	reply := r.session(req).Call(ctx, name, string(req.Params.Arguments))
 	e.Tool = runScript
 	if name == runShell {
 		e.Tool = runShell
 	}
-	if skill != "" {
-		e.Skills = []string{skill}
-		s.use(ctx, skill)
+	for _, happened := range reply.Events {
+		if len(happened.Skills) > 0 {
+			e.Skills = happened.Skills[:1]
+		}
 	}
-	var failed struct{ Error, Hint string }
-	if json.Unmarshal([]byte(answer), &failed) == nil && failed.Error != "" {
-		r := text(strings.TrimSuffix(failed.Error+"; "+failed.Hint, "; "))
-		r.IsError = true
-		return r, nil
+	for _, id := range e.Skills {
+		r.used.use(ctx, id)
 	}
-	r := text(answer)
-	r.StructuredContent = json.RawMessage(answer)
-	return r, nil
+	return resultOf(&reply), nil
 }

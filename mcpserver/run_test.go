@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/internal/runner"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/mcpserver"
@@ -47,13 +48,7 @@ func runs(t *testing.T, k **kit, scope string, trusted *trust.File, x sandbox.Ex
 	})
 	return &mcpserver.Runs{
 		Begin: func(client string) mcpserver.RunSession { return made().Begin(client) },
-		Tools: func(ctx context.Context, stay bool) (list []mcpserver.RunTool, err error) {
-			tools, err := made().Tools(ctx, stay)
-			for _, tool := range tools {
-				list = append(list, mcpserver.RunTool(tool))
-			}
-			return list, err
-		},
+		Tools: func(ctx context.Context, stay bool) ([]agent.Tool, error) { return made().Tools(ctx, stay) },
 	}
 }
 
@@ -87,11 +82,11 @@ func TestRuns(t *testing.T) {
 		k.trustNow(t, "secret-plan", trusted)
 		want(t, "after trust", names(), "run_skill_script", "pdf-forms__count")
 		text, result := c.tool("run_skill_script", count)
-		if result["exit_code"] != 4.0 || result["stdout"] != "x\n" || !strings.Contains(text, `"stdout":"x\n"`) {
+		if result != nil || text != `{"exit_code":4,"stdout":"x\n","stderr":""}` {
 			t.Errorf("%s, %v", text, result)
 		}
-		if _, result := c.tool("pdf-forms__count", object{"file": "a b", "all": true}); result["stdout"] != "--all a b\n" {
-			t.Errorf("a tool of its own: %v", result)
+		if text, _ := c.tool("pdf-forms__count", object{"file": "a b", "all": true}); !strings.Contains(text, `"stdout":"--all a b\n"`) {
+			t.Errorf("a tool of its own: %v", text)
 		}
 		if e := events[len(events)-1]; e.Tool != "run_skill_script" || !slices.Equal(e.Skills, []string{"pdf-forms"}) || e.Failed {
 			t.Errorf("the event is %+v", e)

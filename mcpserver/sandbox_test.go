@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/sandbox/virtual"
@@ -157,7 +158,7 @@ func TestSessionEnds(t *testing.T) {
 	ended := make(chan string, 10)
 	o := mcpserver.Options{Runs: &mcpserver.Runs{
 		Begin: func(client string) mcpserver.RunSession { return &ending{client, ended} },
-		Tools: func(context.Context, bool) ([]mcpserver.RunTool, error) { return nil, nil },
+		Tools: func(context.Context, bool) ([]agent.Tool, error) { return nil, nil },
 	}}
 	k.Server = mcpserver.New(k.catalog, &o)
 	url := k.serveHTTP(t, mcpserver.HTTPOptions{IdleSession: 2 * time.Second})
@@ -197,6 +198,6 @@ type ending struct {
 	ended  chan string
 }
 
-func (*ending) Call(context.Context, string, string) (string, string) { return `{"exit_code":0}`, "" }
-func (*ending) Load(context.Context, string) string                   { return "" }
-func (e *ending) End()                                                { e.ended <- fmt.Sprint(e.client) }
+func (*ending) Call(context.Context, string, string) agent.Reply { return agent.Reply{Text: "{}"} }
+func (*ending) Load(context.Context, string) string              { return "" }
+func (e *ending) End()                                           { e.ended <- fmt.Sprint(e.client) }

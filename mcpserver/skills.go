@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,17 +15,26 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// addSkills adds the methods of the skills extension and the template of its
-// resources.
-func (s *Server) addSkills() {
-	s.mcp.AddResourceTemplate(&template, s.readResource)
+// extension is the skills extension of the protocol (SEP-2640), which gives hosts the files of
+// skills as resources.
+type extension struct {
+	catalog Catalog
+	opts    *Options
+	used    recent
+	orders  orders
+}
+
+// addTo adds the methods of the extension and the template of its resources.
+func (x *extension) addTo(s *mcp.Server) {
+	s.AddResourceTemplate(&template, x.readResource)
 	if err := errors.Join(
-		mcp.AddReceivingCustomMethod(s.mcp, "skills/list", s.listSkills),
-		mcp.AddReceivingCustomMethod(s.mcp, "skills/get", s.getSkill),
-		mcp.AddReceivingCustomMethod(s.mcp, "resources/directory/read", s.readDirectory),
+		mcp.AddReceivingCustomMethod(s, "skills/list", x.listSkills),
+		mcp.AddReceivingCustomMethod(s, "skills/get", x.getSkill),
+		mcp.AddReceivingCustomMethod(s, "resources/directory/read", x.readDirectory),
 	); err != nil {
 		panic(err) // unreachable: none of them is a method of the protocol itself
 	}
+	s.AddReceivingMiddleware(x.resources)
 }
 
 // complete is the part of a result that says that the result is complete.
@@ -81,16 +91,16 @@ func entryOf(m *contextprovider.Manifest) entry {
 	return e
 }
 
-func (s *Server) listSkills(ctx context.Context, _ *mcp.ServerSession, p *listSkillsParams) (*listSkillsResult, error) {
+func (x *extension) listSkills(ctx context.Context, _ *mcp.ServerSession, p *listSkillsParams) (*listSkillsResult, error) {
 	if p == nil {
 		p = new(listSkillsParams)
 	}
-	manifests, next, err := s.page(ctx, p.Cursor, s.catalog.Manifest)
+	manifests, next, err := x.page(ctx, p.Cursor, x.catalog.Manifest)
 	if err != nil {
 		return nil, err
 	}
 	r := &listSkillsResult{complete: whole, Cacheable: fresh, Skills: []entry{}, NextCursor: next}
-	if r.Meta, err = s.partly(ctx); err != nil {
+	if r.Meta, err = x.partly(ctx); err != nil {
 		return nil, err
 	}
 	for i := range manifests {
@@ -104,10 +114,10 @@ const unreadKey = "repertoire/unread"
 
 // partly returns the _meta of a list, which says that folders have not been read yet; nil if
 // all have.
-func (s *Server) partly(ctx context.Context) (mcp.Meta, error) {
-	unread, err := s.catalog.Unread(ctx)
+func (x *extension) partly(ctx context.Context) (mcp.Meta, error) {
+	unread, err := x.catalog.Unread(ctx)
 	if err != nil {
-		return nil, s.internal(ctx, err)
+		return nil, internal(ctx, x.opts.Logger, err)
 	}
 	if unread == 0 {
 		return nil, nil
@@ -115,11 +125,11 @@ func (s *Server) partly(ctx context.Context) (mcp.Meta, error) {
 	return mcp.Meta{unreadKey: unread}, nil
 }
 
-func (s *Server) getSkill(ctx context.Context, _ *mcp.ServerSession, p *getSkillParams) (*getSkillResult, error) {
+func (x *extension) getSkill(ctx context.Context, _ *mcp.ServerSession, p *getSkillParams) (*getSkillResult, error) {
 	if p == nil {
 		return nil, invalid("uri is missing")
 	}
-	m, err := s.manifest(ctx, p.URI, s.catalog.Manifest)
+	m, err := x.manifest(ctx, p.URI, x.catalog.Manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -140,48 +150,48 @@ var (
 // pageOfSkills is how many skills a page has. It is small because each skill is read.
 const pageOfSkills = 50
 
-// A describer is Reader.Manifest, or Reader.Outline if no digests are needed.
+// A describer is Publisher.Manifest, or Publisher.Outline if no digests are needed.
 type describer func(ctx context.Context, id string, a *search.Agent) (contextprovider.Manifest, error)
 
 // page returns the manifests of one page of the list. It leaves out skills that cannot
 // be published, and logs why.
-func (s *Server) page(ctx context.Context, after string, describe describer) (manifests []contextprovider.Manifest, next string, err error) {
+func (x *extension) page(ctx context.Context, after string, describe describer) (manifests []contextprovider.Manifest, next string, err error) {
 	c, err := decodeCursor(after)
 	if err != nil {
 		return nil, "", invalid("%v", err)
 	}
 	var ids []string
 	if after == "" {
-		if ids, err = s.order(ctx); err != nil {
-			return nil, "", s.internal(ctx, err)
+		if ids, err = x.order(ctx); err != nil {
+			return nil, "", internal(ctx, x.opts.Logger, err)
 		}
-	} else if ids, _ = s.orders.find(c.Order); c.Next >= len(ids) {
+	} else if ids, _ = x.orders.find(c.Order); c.Next >= len(ids) {
 		return nil, "", invalid("%v", errCursor)
 	}
 	for i := c.Next; i < len(ids); i++ {
 		if len(manifests) == pageOfSkills {
-			return manifests, cursor{Order: s.orders.keep(ids), Next: i}.encode(), nil
+			return manifests, cursor{Order: x.orders.keep(ids), Next: i}.encode(), nil
 		}
-		m, err := describe(ctx, ids[i], s.opts.Agent)
+		m, err := describe(ctx, ids[i], x.opts.Agent)
 		switch {
 		case err == nil:
 			manifests = append(manifests, m)
 		case ctx.Err() != nil:
-			return nil, "", s.internal(ctx, ctx.Err())
+			return nil, "", internal(ctx, x.opts.Logger, ctx.Err())
 		default: // the skill cannot be published, or is gone meanwhile
-			s.opts.Logger.Debug("skill is not listed for hosts", "error", err)
+			x.opts.Logger.Debug("skill is not listed for hosts", "error", err)
 		}
 	}
 	return manifests, "", nil
 }
 
 // manifest returns the manifest of the skill in a URI.
-func (s *Server) manifest(ctx context.Context, uri string, describe describer) (contextprovider.Manifest, error) {
+func (x *extension) manifest(ctx context.Context, uri string, describe describer) (contextprovider.Manifest, error) {
 	id, ok := idOf(uri)
 	if !ok {
 		return contextprovider.Manifest{}, notServed(uri)
 	}
-	m, err := describe(ctx, id, s.opts.Agent)
+	m, err := describe(ctx, id, x.opts.Agent)
 	switch {
 	case err == nil:
 		return m, nil
@@ -193,7 +203,7 @@ func (s *Server) manifest(ctx context.Context, uri string, describe describer) (
 		}
 		return m, notServed(uri)
 	}
-	return m, s.internal(ctx, err)
+	return m, internal(ctx, x.opts.Logger, err)
 }
 
 func notServed(uri string) error { return invalid("nothing is served at %s", quoted(uri)) }
@@ -204,8 +214,8 @@ func invalid(format string, args ...any) error {
 }
 
 // internal returns the error for a failure that is not the caller's fault.
-func (s *Server) internal(ctx context.Context, err error) error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message(s.told(ctx, eventOf(ctx).Method, err).Error())}
+func internal(ctx context.Context, log *slog.Logger, err error) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message(told(ctx, log, eventOf(ctx).Method, err).Error())}
 }
 
 // IsOwner reports whether a request comes from whoever started the server on this machine, and asks
@@ -214,11 +224,11 @@ func IsOwner(ctx context.Context) bool { return eventOf(ctx).Client == "" }
 
 // told returns the error that the client reads. The owner reads err itself, see IsOwner; other
 // clients read what access.Tell returns.
-func (s *Server) told(ctx context.Context, about string, err error) error {
+func told(ctx context.Context, log *slog.Logger, about string, err error) error {
 	if IsOwner(ctx) {
 		return err
 	}
-	return access.Tell(s.opts.Logger, about, err)
+	return access.Tell(log, about, err)
 }
 
 // mistake returns an error whose text is for the client.

@@ -265,11 +265,11 @@ func TestScope(t *testing.T) {
 	if other := c.fails("read_skill", object{"id": "secret-plan2"}); other != strings.Replace(say, "secret-plan", "secret-plan2", 1) {
 		t.Errorf("what is hidden is told apart from what is not there: %q, %q", say, other)
 	}
-	contains(t, "error", say, "among 8")
+	contains(t, "error", say, "there are 8;")
 	c.fails("read_skill", object{"id": "team/secret-plan"})
 	c.fails("read_skill_resource", object{"id": "secret-plan", "path": "guests.md"})
 	c.fails("read_skill_resource", object{"id": "pdf-forms", "path": "../secret-plan/guests.md"})
-	contains(t, "error", c.fails("list_skills", object{"tag": "private"}), "no skill has the tag")
+	contains(t, "error", c.fails("list_skills", object{"tag": "private"}), "No skill has the tag")
 	for _, method := range []string{"skills/get", "resources/read"} {
 		c.refused(method, object{"uri": "skill://secret-plan/SKILL.md"})
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
@@ -52,6 +53,10 @@ func (b broken) Manifest(context.Context, string, *search.Agent) (contextprovide
 
 func (b broken) Unread(context.Context) (int, error) { return 0, b.err }
 
+func (b broken) Script(context.Context, string, *search.Agent) (search.Script, error) {
+	return search.Script{}, b.err
+}
+
 // Lookup implements proposal.Catalog, as do the following.
 func (b broken) Lookup(context.Context, string, *search.Agent) (search.Entry, error) {
 	return search.Entry{}, b.err
@@ -76,7 +81,7 @@ func TestErrorsElsewhere(t *testing.T) {
 		suggest := func(context.Context, Prompt, *search.Agent) (contextprovider.Block, error) {
 			return contextprovider.Block{}, failure.err
 		}
-		runs := &Runs{Tools: func(context.Context, bool) ([]RunTool, error) { return nil, failure.err }}
+		runs := &Runs{Tools: func(context.Context, bool) ([]agent.Tool, error) { return nil, failure.err }}
 		s := New(c, &Options{
 			Suggest: suggest, Logger: log, Runs: runs,
 			Introduce: func(context.Context, string) (string, error) { return "", failure.err },
@@ -118,8 +123,8 @@ func TestErrorsElsewhere(t *testing.T) {
 		check("/v1/suggest", ask(h, "/v1/suggest", []byte(`{"prompt":"make a thing"}`)).Body.String())
 		check("/v1/suggest", ask(h, "/v1/suggest", []byte(`{"start":true}`)).Body.String())
 
-		ctx := context.WithValue(t.Context(), eventKey{}, new(Event))
-		if err := s.told(ctx, "read_skill", failure.err); err != failure.err {
+		ctx := context.WithValue(t.Context(), requestKey{}, new(request))
+		if err := told(ctx, log, "read_skill", failure.err); err != failure.err {
 			t.Errorf("on this machine: %v", err)
 		}
 	}

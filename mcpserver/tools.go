@@ -2,73 +2,187 @@ package mcpserver
 
 import (
 	"context"
-	"errors"
+	"net/url"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
-	"github.com/repertoire-skills/repertoire/search"
-	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// addTools adds the tools. Each is in a file of its own.
-func (s *Server) addTools() {
-	add(s, "search_skills", "Search skills", searchText, s.search)
-	add(s, "suggest_skills", "Suggest skills for a prompt", suggestText, s.suggest)
-	add(s, "read_skill", "Read the instructions of a skill", readText, s.read)
-	add(s, "read_skill_resource", "Read a file of a skill", resourceText, s.resource)
-	add(s, "list_skills", "List skills", listText, s.list)
-	s.addProposals()
-	s.addRuns()
+// toolbox answers calls of tools. It has the table of package agent and that of proposals; runs
+// has the tools that run scripts.
+type toolbox struct {
+	opts    *Options
+	agent   *agent.Agent
+	used    *recent
+	runs    *runs                  // nil means that no scripts run
+	session atomic.Pointer[string] // the session that suggest_skills was last called with
 }
 
-// add adds one tool that only reads what is on this machine.
-func add[In, Out any](s *Server, name, title, description string, h mcp.ToolHandlerFor[In, Out]) {
-	addAs(s, name, title, description, mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}, h)
+// listedTools are the tools that every server lists. It answers all of the table.
+var listedTools = []string{"search_skills", "suggest_skills", "read_skill", "read_skill_resource", "list_skills"}
+
+func newToolbox(c Catalog, o *Options, used *recent) *toolbox {
+	t := &toolbox{opts: o, used: used, runs: newRuns(o, used)}
+	cfg := agent.Config{Catalog: c, Agent: o.Agent, Agents: o.Agents, More: proposalRows(o), Offer: slices.Clone(listedTools), Suggest: t.suggest,
+		Tell: func(ctx context.Context, err error) string {
+			return told(ctx, o.Logger, eventOf(ctx).Tool, err).Error()
+		},
+	}
+	for _, r := range cfg.More {
+		cfg.Offer = append(cfg.Offer, r.Name)
+	}
+	if t.runs != nil {
+		cfg.Place = t.runs.place
+	}
+	var err error
+	if t.agent, err = agent.New(cfg); err != nil {
+		panic(err) // unreachable: there is a catalog, and all else is zero
+	}
+	return t
 }
 
-// addAs adds one tool with these annotations, and makes it set its name in the event of a
-// request. No tool reaches beyond this machine, and a tool is destructive only if it says so.
-func addAs[In, Out any](s *Server, name, title, description string, hints mcp.ToolAnnotations, h mcp.ToolHandlerFor[In, Out]) {
-	no := false
-	hints.Title, hints.OpenWorldHint = title, &no
-	if hints.DestructiveHint == nil {
-		hints.DestructiveHint = &no
+// addTo adds the tools to a server of the protocol.
+func (t *toolbox) addTo(s *mcp.Server) {
+	list, err := t.agent.Definitions(true)
+	if err != nil {
+		panic(err) // unreachable: the names are those of the table
 	}
-	input, err := jsonschema.For[In](nil)
-	output, err2 := jsonschema.For[Out](nil)
-	if err := errors.Join(err, err2); err != nil {
-		panic(err) // unreachable: arguments and results are structs of plain fields
+	for i := range list {
+		s.AddTool(toolOf(&list[i], false), t.call)
 	}
-	s.inputs[name] = input
-	mcp.AddTool(s.mcp, &mcp.Tool{
-		Name: name, Title: title, Description: description, InputSchema: input, OutputSchema: withoutNull(output), Annotations: &hints,
-	}, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
-		eventOf(ctx).Tool = name
-		res, out, err := h(ctx, req, in)
-		if err != nil {
-			err = s.told(ctx, name, err)
+	if t.runs != nil {
+		t.runs.addTo(s)
+	}
+	s.AddReceivingMiddleware(t.rename)
+}
+
+// toolOf returns the definition of a tool for clients. No tool reaches beyond this machine unless
+// open says so.
+func toolOf(t *agent.Tool, open bool) *mcp.Tool {
+	def := &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Parameters, Annotations: &mcp.ToolAnnotations{
+		Title: t.Title, ReadOnlyHint: !t.Writes, IdempotentHint: !t.Destroys, DestructiveHint: &t.Destroys, OpenWorldHint: &open,
+	}}
+	if t.Output != nil { // a nil pointer in it would be a schema
+		def.OutputSchema = t.Output
+	}
+	return def
+}
+
+// anyTool is a tool that the protocol library knows: calls of tools of the table that are not
+// listed are handed to it.
+const anyTool = "read_skill"
+
+// rename is the middleware that lets the protocol library pass on calls of tools that are not listed.
+func (t *toolbox) rename(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		call, ok := req.(*mcp.CallToolRequest)
+		if !ok {
+			return next(ctx, method, req)
 		}
-		return res, out, err
-	})
+		r := requestOf(ctx)
+		r.called, r.event.Tool = call.Params.Name, t.agent.Known(call.Params.Name)
+		known := anyTool
+		switch {
+		case isRun(r.event.Tool), r.event.Tool == "" && isRun(r.called):
+			if r.event.Tool, known = "", runScript; t.runs == nil {
+				return next(ctx, method, req) // which finds no such tool
+			}
+		case r.event.Tool == "":
+			return next(ctx, method, req)
+		}
+		other, params := *call, *call.Params
+		params.Name, other.Params = known, &params
+		r.call = &other
+		return next(ctx, method, &other)
+	}
 }
 
-// withoutNull removes null from the types of lists in a schema: lists are never null,
-// and some clients do not know a choice of types.
-func withoutNull(s *jsonschema.Schema) *jsonschema.Schema {
-	if slices.Equal(s.Types, []string{"null", "array"}) {
-		s.Type, s.Types = "array", nil
+// call answers a call.
+func (t *toolbox) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	reply := t.agent.Call(ctx, requestOf(ctx).called, string(req.Params.Arguments))
+	for _, e := range reply.Events {
+		t.note(ctx, &e)
 	}
-	if s.Items != nil {
-		withoutNull(s.Items)
+	return resultOf(&reply), nil
+}
+
+// note adds what happened in a call to the event of its request.
+func (t *toolbox) note(ctx context.Context, happened *agent.Event) {
+	e := eventOf(ctx)
+	e.Session = t.lastSession()
+	switch happened.Kind {
+	case agent.Offered:
+		e.Session, e.Because = happened.Session, happened.Because
+		e.Offered, e.Abstained = len(happened.Skills), len(happened.Skills) == 0
+	case agent.Loaded:
+		if len(e.Skills) == 0 {
+			e.Stale = happened.Stale
+		}
+		if e.Session != "" {
+			t.opts.Loaded(ctx, e.Session, happened.Skills[0])
+		}
+	case agent.Read:
+		e.File = happened.What
+	case agent.Searched:
+	default:
+		return
 	}
-	for _, p := range s.Properties {
-		withoutNull(p)
+	e.Skills, e.Prompt = append(e.Skills, happened.Skills...), happened.Prompt
+	if happened.Kind != agent.Searched {
+		for _, id := range slices.Backward(happened.Skills) { // so that the best counts as the most recent
+			t.used.use(ctx, id)
+		}
 	}
-	return s
+}
+
+// lastSession returns the session of the last suggest_skills, if that is the session of
+// every request, else "".
+func (t *toolbox) lastSession() string {
+	if session := t.session.Load(); session != nil && t.opts.Loaded != nil {
+		return *session
+	}
+	return ""
+}
+
+// suggest makes the block of suggest_skills.
+func (t *toolbox) suggest(ctx context.Context, p agent.Prompt) (contextprovider.Block, error) {
+	if p.Session != "" {
+		t.session.Store(&p.Session)
+	}
+	return t.opts.suggest(ctx, Prompt{Text: p.Text, Dir: p.Dir, Session: p.Session, Client: eventOf(ctx).Client})
+}
+
+// maxBlob is the size in bytes of the largest binary file that is sent: a model cannot
+// read binary files, and a client that can open one finds it on disk.
+const maxBlob = 64 << 10
+
+// resultOf returns an answer in the form of the protocol. What is written for a model stands in
+// its text alone: clients show a model the structured content where there is any, and then a text
+// in it arrives escaped.
+func resultOf(r *agent.Reply) *mcp.CallToolResult {
+	if r.Failed != "" {
+		res := text(r.Failed)
+		res.IsError = true
+		return res
+	}
+	res := text(r.Text)
+	res.StructuredContent = r.Data
+	switch f := r.File; {
+	case f == nil:
+	case f.Size > maxBlob:
+		res = text(r.Text + " It is too large to be sent here; it is in the skill's folder, which read_skill tells.")
+	default:
+		res.Content = append(res.Content, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
+			URI: below(scheme+url.PathEscape(f.ID), f.Path), MIMEType: mimeType(f.Path), Blob: f.Data,
+		}})
+	}
+	return res
 }
 
 // text returns a result with a text block, which is written for a model.
@@ -76,60 +190,9 @@ func text(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 }
 
-// setCacheable sets how long a client may cache results of the protocol library. They
-// change only with the program, but belong to one user.
-func setCacheable(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
-	*c = mcp.Cacheable{TTLMs: 300_000, CacheScope: "private"}
-}
-
-// agent returns the scope of a search. A name may narrow the scope of the server, but
-// never widen it.
-func (s *Server) agent(name string) (*search.Agent, error) {
-	fixed := s.opts.Agent
-	switch {
-	case name == "" || fixed != nil && name == fixed.Name:
-		return fixed, nil
-	case fixed != nil:
-		return nil, mistake("this server serves the agent %s only; leave agent out", fixed.Name)
-	}
-	var names []string
-	for _, a := range s.opts.Agents {
-		if a.Name == name {
-			return a, nil
-		}
-		names = append(names, a.Name)
-	}
-	if len(names) == 0 {
-		return nil, mistake("no agent %s: the configuration names none; leave agent out", quoted(name))
-	}
-	return nil, mistake("no agent %s%s", quoted(name), words.Suggest(name, names))
-}
-
-// named rewrites an error about a skill that was not found, so that it quotes the ID, and one
-// about a skill that is held back, so that a model may read it.
-func named(err error, id string) error {
-	r, ok := search.RefusalOf(err)
-	switch {
-	case !ok:
-		return err
-	case r.Held:
-		return mistake("the skill %s is held back; only the user can release it, after a review", quoted(id))
-	}
-	hint := "search_skills finds skills by what they are for"
-	if len(r.Similar) > 0 {
-		hint = line(words.DidYouMean(r.Similar), 4*skill.MaxName)
-	}
-	if r.Unread > 0 {
-		hint += "; " + search.TryAgain(r.Unread)
-	}
-	if len(r.Similar) > 0 {
-		return mistake("no skill %s; %s", quoted(id), hint)
-	}
-	return mistake("no skill %s among %d; %s", quoted(id), r.Known, hint)
-}
-
 // Bounds of quotations from text that somebody else wrote.
 const (
+	maxName    = 200  // characters of a name
 	maxQuoted  = 80   // characters of a name that is quoted
 	maxMessage = 1000 // characters of an error
 )

@@ -39,13 +39,19 @@ func TestToolsList(t *testing.T) {
 				t.Errorf("%s: description of %d bytes", tool["name"], len(d))
 			}
 			hints := object{"title": tool["title"], "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}
+			schemas := []string{"inputSchema"}
+			if tool["name"] == "search_skills" || tool["name"] == "list_skills" { // the others hand a model a text
+				schemas = append(schemas, "outputSchema")
+			} else if tool["outputSchema"] != nil {
+				t.Errorf("%s: outputSchema %v", tool["name"], tool["outputSchema"])
+			}
 			if diff := cmp.Diff(hints, tool["annotations"]); diff != "" || tool["title"] == "" {
 				t.Errorf("%s: %s", tool["name"], diff)
 			}
 			if s := tool["inputSchema"].(object); s["anyOf"] != nil || s["oneOf"] != nil || s["allOf"] != nil || s["not"] != nil || s["if"] != nil {
 				t.Errorf("%s: the APIs of models refuse its schema: %v", tool["name"], s)
 			}
-			for _, schema := range []string{"inputSchema", "outputSchema"} {
+			for _, schema := range schemas {
 				if s, ok := tool[schema].(object); !ok || s["type"] != "object" || len(s["properties"].(object)) == 0 {
 					t.Errorf("%s: %s is %v", tool["name"], schema, tool[schema])
 				}
@@ -97,7 +103,7 @@ func TestSearchSkills(t *testing.T) {
 			t.Errorf("nonsense: %v", r)
 		}
 		contains(t, "text", text, "Nothing fits")
-		for _, bad := range []object{{"query": " "}, {"query": "x", "limit": -1}, {"query": "x", "limit": 51}, {"query": 1}, {}, {"query": "x", "more": 1}} {
+		for _, bad := range []object{{"query": " "}, {"query": "x", "limit": -1}, {"query": "x", "limit": 51}, {"query": object{}}, {}, {"query": "x", "more": 1}} {
 			c.fails("search_skills", bad)
 		}
 	})
@@ -116,13 +122,13 @@ func TestSearchSkillsOfAgent(t *testing.T) {
 		t.Errorf("without an agent: %v", r)
 	}
 	contains(t, "error", c.fails("search_skills", object{"query": "x", "agent": "clrek"}), "clerk")
-	contains(t, "error", c.fails("search_skills", object{"query": "x", "agent": "\u202ezz"}), `no agent "zz"`, "there are")
+	contains(t, "error", c.fails("search_skills", object{"query": "x", "agent": "\u202ezz"}), `no agent 'zz'`, "there are")
 
 	fixed := serve(t, few(), "clerk").connect(t, true)
 	args["agent"] = "clerk"
 	fixed.tool("search_skills", args)
 	args["agent"] = "cleric"
-	contains(t, "error", fixed.fails("search_skills", args), "clerk only")
+	contains(t, "error", fixed.fails("search_skills", args), "Only the agent clerk is served here")
 }
 
 func TestSuggestSkills(t *testing.T) {
@@ -131,16 +137,15 @@ func TestSuggestSkills(t *testing.T) {
 	args := object{"prompt": "please fill in the fields of this PDF form", "cwd": "/x", "session": "s"}
 	text, r := c.tool("suggest_skills", args)
 	contains(t, "block", text, "the MCP server skills", "<available_skills>", `<skill name="pdf-forms">`)
-	if r["block"] != text || field(r["skills"], "id")[0] != "pdf-forms" {
+	if r != nil {
 		t.Errorf("structured: %v", r)
 	}
 	for _, prompt := range []string{"thanks!", "", "what a lovely day", "<system-reminder>please fill in the fields of this PDF form</system-reminder>"} {
-		if text, r := c.tool("suggest_skills", object{"prompt": prompt, "session": "s"}); text != "" || len(r["skills"].([]any)) != 0 {
-			t.Errorf("a hook, %q: %q %v", prompt, text, r)
+		if text, _ := c.tool("suggest_skills", object{"prompt": prompt, "session": "s"}); text != "" {
+			t.Errorf("a hook, %q: %q", prompt, text)
 		}
-		text, r := c.tool("suggest_skills", object{"prompt": prompt})
-		if text != "No skill of the catalog fits this prompt." || r["block"] != "" || len(r["skills"].([]any)) != 0 {
-			t.Errorf("a model, %q: %q %v", prompt, text, r)
+		if text, _ := c.tool("suggest_skills", object{"prompt": prompt}); text != "No skill of the catalog fits this prompt." {
+			t.Errorf("a model, %q: %q", prompt, text)
 		}
 	}
 	c.fails("suggest_skills", object{})
@@ -181,36 +186,23 @@ func TestReadSkill(t *testing.T) {
 		c := k.connect(t, modern)
 		text, r := c.tool("read_skill", object{"id": "pdf-forms"})
 		contains(t, "text", text, "Skill pdf-forms from team", k.dir, "references/fields.md", "asks for the skill pdf-base", "asks for nowhere, which the catalog does not have", files["pdf-forms/SKILL.md"])
-		if kinds := field(r["resources"], "kind"); !slices.Contains(kinds, "script") || !slices.Contains(kinds, "reference") || !slices.Contains(kinds, "other") {
-			t.Errorf("kinds %q", kinds)
+		if r != nil || strings.Contains(text, "changed since") {
+			t.Errorf("%s, structured: %v", text, r)
 		}
-		if _, ok := r["resources"].([]any)[0].(object)["sha256"]; ok {
-			t.Error("a file that was not read has a digest")
-		}
-		if r["instructions"] != files["pdf-forms/SKILL.md"] || len(r["resources"].([]any)) != 6 || r["stale"] != nil || r["tokens"].(float64) < 10 {
-			t.Errorf("structured: %v", r)
-		}
-		text, r = c.tool("read_skill", object{"id": "hidden"})
+		text, _ = c.tool("read_skill", object{"id": "hidden"})
 		contains(t, "text", text, "2 invisible characters were removed", "ab\n")
-		if r["hidden_chars"] != 2.0 || len(r["resources"].([]any)) != 0 {
-			t.Errorf("structured: %v", r)
-		}
 		write(t, k.dir, map[string]string{"pdf-base/SKILL.md": doc("pdf-base", "Reads PDF files in another way.")})
-		text, r = c.tool("read_skill", object{"id": "pdf-base"})
+		text, _ = c.tool("read_skill", object{"id": "pdf-base"})
 		contains(t, "text", text, "It changed since it was indexed", "in another way")
-		if r["stale"] != true {
-			t.Errorf("structured: %v", r)
+		for _, args := range []object{{"name": "pdf-base"}, {"id": "pdf-base", "name": "pdf-base"}, {"skill_id": "pdf-base", "name": nil}, {"skill_name": "pdf-base"}} {
+			text, _ := c.tool("read_skill", args)
+			contains(t, fmt.Sprint(args), text, "Skill pdf-base from team")
 		}
-		for _, args := range []object{{"name": "pdf-base"}, {"id": "pdf-base", "name": "pdf-base"}} {
-			if _, r := c.tool("read_skill", args); r["id"] != "pdf-base" {
-				t.Errorf("%v: %v", args, r)
-			}
-		}
-		contains(t, "error", c.fails("read_skill", object{"id": "pdf-base", "name": "pdf-forms"}), `id "pdf-base" and name "pdf-forms" differ`)
+		contains(t, "error", c.fails("read_skill", object{"id": "pdf-base", "name": "pdf-forms"}), `Argument name is given twice`)
 		contains(t, "error", c.fails("read_skill", object{"name": "pdf-fomrs"}), "did you mean pdf-forms?")
 		contains(t, "error", c.fails("read_skill", object{"id": "pdf-fomrs"}), "did you mean pdf-forms?")
 		contains(t, "error", c.fails("read_skill", object{"id": "../../etc"}), "search_skills")
-		contains(t, "error", c.fails("read_skill", object{}), "id is missing")
+		contains(t, "error", c.fails("read_skill", object{}), "name is missing")
 	})
 }
 
@@ -263,46 +255,38 @@ func TestReadSkillResource(t *testing.T) {
 			return c.tool("read_skill_resource", args)
 		}
 		text, r := get("references/fields.md", "")
-		if text != "one\ntwo\nthree\nfour\n" || r["text"] != text || r["of"] != 4.0 || r["last"] != 4.0 || r["next"] != nil {
+		if text != "one\ntwo\nthree\nfour\n" || r != nil {
 			t.Errorf("whole file: %q %v", text, r)
 		}
 		for lines, body := range map[string]string{"2-3": "two\nthree\n", "3-": "three\nfour\n", "2": "two\n", "4-9": "four\n"} {
-			text, r := get("references/fields.md", lines)
-			if r["text"] != body || !strings.HasSuffix(text, " of 4 of references/fields.md:\n"+body) {
-				t.Errorf("lines %s: %q %v", lines, text, r)
+			if text, _ := get("references/fields.md", lines); !strings.HasSuffix(text, " of 4 of references/fields.md:\n"+body) {
+				t.Errorf("lines %s: %q", lines, text)
 			}
 		}
 		for _, path := range []string{"./references/fields.md", "references//./fields.md"} {
-			if text, r := get(path, "2"); r["path"] != "references/fields.md" || r["text"] != "two\n" {
-				t.Errorf("%s: %q %v", path, text, r)
+			if text, _ := get(path, "2"); text != "Lines 2-2 of 4 of references/fields.md:\ntwo\n" {
+				t.Errorf("%s: %q", path, text)
 			}
 		}
-		text, r = get("large.txt", "")
-		contains(t, "text", text, "(Cut here; lines 1001- read on.)")
-		if r["next"] != "1001-" || r["last"] != 1000.0 {
-			t.Errorf("large file: last %v, next %v", r["last"], r["next"])
+		text, _ = get("large.txt", "")
+		contains(t, "text", text, "Lines 1-1000 of 2500 of large.txt:\n", "(Cut here; lines 1001- read on.)")
+		text, _ = get("large.txt", "1001-2400")
+		contains(t, "rest of large file", text, "Lines 1001-2000 of 2500 of large.txt:\n", "(Cut here; lines 2001-2400 read on.)")
+		if text, _ = get("one-line.txt", ""); len(text) != 100_000 {
+			t.Errorf("one line: %d bytes", len(text))
 		}
-		if _, r = get("large.txt", "1001-2400"); r["first"] != 1001.0 || r["next"] != "2001-2400" {
-			t.Errorf("rest of large file: first %v, next %v", r["first"], r["next"])
-		}
-		if _, r = get("one-line.txt", ""); len(r["text"].(string)) != 100_000 || r["next"] != nil {
-			t.Errorf("one line: %d bytes, next %v", len(r["text"].(string)), r["next"])
-		}
-		if text, r = get("empty.txt", ""); text != "" || r["of"] != nil {
-			t.Errorf("empty file: %q %v", text, r)
+		if text, _ = get("empty.txt", ""); text != "" {
+			t.Errorf("empty file: %q", text)
 		}
 		res := c.must("tools/call", object{"name": "read_skill_resource", "arguments": object{"id": "pdf-forms", "path": "logo.png"}})
 		blob := res["content"].([]any)[1].(object)["resource"].(object)
 		if data, err := base64.StdEncoding.DecodeString(blob["blob"].(string)); err != nil || string(data) != files["pdf-forms/logo.png"] || blob["mimeType"] != "image/png" {
 			t.Errorf("binary file: %v", blob)
 		}
-		text, r = get("large.bin", "")
+		text, _ = get("large.bin", "")
 		contains(t, "text", text, "binary file of 70000 bytes", "too large")
-		if r["binary"] != true {
-			t.Errorf("large binary file: %v", r)
-		}
 		for path, say := range map[string]string{
-			"references/field.md": "references/fields.md", "../secret-plan/guests.md": "refused", "/etc/passwd": "refused",
+			"references/field.md": "references/fields.md", "../secret-plan/guests.md": "Illegal path", "/etc/passwd": "Illegal path",
 			`..\x`: "relative to the skill's folder", "C:x": "relative to the skill's folder", "./nul": "relative to the skill's folder", "huge.txt": "too large", "references": "", "": "",
 		} {
 			contains(t, path, c.fails("read_skill_resource", object{"id": "pdf-forms", "path": path}), say)
@@ -317,15 +301,18 @@ func TestLongInstructions(t *testing.T) {
 	files := few()
 	files["long/SKILL.md"] = doc("long", "Goes on.") + strings.Repeat("line\n", 40_000)
 	c := serve(t, files, "").connect(t, true)
-	text, r := c.tool("read_skill", object{"id": "long"})
-	if len(text) > 101_000 || r["next"] == nil {
-		t.Fatalf("%d bytes, next %v", len(text), r["next"])
+	text, _ := c.tool("read_skill", object{"id": "long"})
+	head, all, _ := strings.Cut(text, "written by its author.\n\n")
+	_, next, cut := strings.Cut(head, "read_skill_resource with path SKILL.md and lines ")
+	if len(text) > 101_000 || !cut {
+		t.Fatalf("%d bytes, next %q", len(text), next)
 	}
-	contains(t, "text", text, "read_skill_resource with path SKILL.md and lines "+r["next"].(string))
-	all := r["instructions"].(string)
-	for r["next"] != nil {
-		_, r = c.tool("read_skill_resource", object{"id": "long", "path": "SKILL.md", "lines": r["next"]})
-		all += r["text"].(string)
+	for cut {
+		next, _, _ = strings.Cut(next, " read")
+		text, _ = c.tool("read_skill_resource", object{"id": "long", "path": "SKILL.md", "lines": next})
+		_, text, _ = strings.Cut(text, ":\n")
+		text, next, cut = strings.Cut(text, "\n(Cut here; lines ")
+		all += text
 	}
 	if all != files["long/SKILL.md"] {
 		t.Errorf("the parts make %d bytes, want %d", len(all), len(files["long/SKILL.md"]))
@@ -342,8 +329,8 @@ func TestAway(t *testing.T) {
 	})
 	c := k.connect(t, true)
 	try(t, os.Remove(filepath.Join(k.dir, "pdf-base", "SKILL.md")))
-	if _, r := c.tool("suggest_skills", object{"prompt": "x"}); fmt.Sprint(r["pinned"]) != "[pdf-forms]" {
-		t.Errorf("suggested %v", r)
+	if text, _ := c.tool("suggest_skills", object{"prompt": "x"}); !strings.Contains(text, `<skill_content name="pdf-forms"`) || strings.Contains(text, `name="pdf-base"`) {
+		t.Errorf("suggested %s", text)
 	}
 	contains(t, "log", log.String(), "pinned for agent pins, but left out: reading skill pdf-base: ")
 	try(t, os.RemoveAll(k.dir))
@@ -353,8 +340,8 @@ func TestAway(t *testing.T) {
 	if list := r["skills"].([]any); len(list) != 1 || list[0].(object)["away"] != true {
 		t.Errorf("listed %v", list)
 	}
-	if _, r := c.tool("suggest_skills", object{"prompt": "fill in the pdf form"}); r["block"] != "" {
-		t.Errorf("suggested %v", r)
+	if text, _ := c.tool("suggest_skills", object{"prompt": "fill in the pdf form", "session": "s"}); text != "" {
+		t.Errorf("suggested %s", text)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 //	-- turn --
 //	want: fill the form
 //	want tool: get_skill
-//	call get_skill: {"skill_name": "pdf"}
+//	call read_skill: {"name": "pdf"}
 //
 //	I will look at the skill.
 //	-- turn --

@@ -7,7 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -235,10 +237,9 @@ func (w *world) differServer(a ask, truth answer) string {
 	case a.kind == "search" && (truth.failed != "" || len(truth.Results) < 45):
 		got = w.callServer("search_skills", map[string]any{"query": a.text, "limit": 50, "all": true, "agent": a.agent})
 	case a.kind == "context" && a.agent == "":
-		got = w.callServer("suggest_skills", map[string]any{"prompt": a.text, "cwd": w.path(project)})
-		truth = asSuggested(truth, got)
+		got = asSuggested(truth, w.callServer("suggest_skills", map[string]any{"prompt": a.text, "cwd": w.path(project)}))
 	case a.kind == "show" && a.agent == "":
-		got = w.callServer("read_skill", map[string]any{"id": a.text})
+		got = asRead(w.callServer("read_skill", map[string]any{"id": a.text}))
 	default:
 		return ""
 	}
@@ -255,17 +256,36 @@ func withoutPlaces(a answer) answer {
 	return a
 }
 
-// asSuggested returns a block with the descriptions of the server's block, which are the first
-// sentences, where they are the start of its own.
+// listedSkill is a skill in the block of the server, and pinnedSkill one that it holds in full.
+var (
+	listedSkill = regexp.MustCompile(`(?m)^<skill name="([^"]*)">`)
+	pinnedSkill = regexp.MustCompile(`(?m)^<skill_content name="([^"]*)"`)
+)
+
+// asSuggested returns the skills of the server's block, which has their names, as the truth
+// has them.
 func asSuggested(truth, got answer) answer {
-	said := byPath(got.Skills)
-	truth.Skills = slices.Clone(truth.Skills)
-	for i, h := range truth.Skills {
-		if start := said[h.Path].Description; start != "" && strings.HasPrefix(h.Description, strings.TrimSuffix(start, "…")) {
-			truth.Skills[i].Description = start
+	left := slices.Clone(truth.Skills)
+	for _, m := range listedSkill.FindAllStringSubmatch(got.Text, -1) {
+		name := html.UnescapeString(m[1])
+		h := hit{ID: name, Name: name, Path: name}
+		if i := slices.IndexFunc(left, func(h hit) bool { return h.Name == name }); i >= 0 {
+			h = left[i]
+			left = slices.Delete(left, i, i+1)
 		}
+		got.Skills = append(got.Skills, h)
 	}
-	return truth
+	for _, m := range pinnedSkill.FindAllStringSubmatch(got.Text, -1) {
+		got.Pinned = append(got.Pinned, html.UnescapeString(m[1]))
+	}
+	return got
+}
+
+// asRead returns what a text of the server says of a skill, and its instructions.
+func asRead(got answer) answer {
+	head, text, _ := strings.Cut(got.Text, "written by its author.\n\n")
+	got.Text, got.Stale = text, strings.Contains(head, "It changed since it was indexed")
+	return got
 }
 
 func startOf(description string) string { return description[:min(len(description), 100)] }
@@ -297,23 +317,28 @@ func (w *world) callServer(tool string, args map[string]any) answer {
 	if err != nil {
 		return answer{failed: err.Error()}
 	}
+	text := ""
+	for _, c := range r.Content {
+		if t, ok := c.(*mcp.TextContent); ok {
+			text += t.Text
+		}
+	}
+	if r.IsError {
+		return answer{failed: text}
+	}
 	data, err := json.Marshal(r.StructuredContent)
-	if r.IsError || err != nil {
-		text, _ := json.Marshal(r.Content)
-		return answer{failed: string(text)}
-	}
 	var page struct {
-		Skills       []hit
-		Pinned       []string
-		Next         string `json:"next_cursor"`
-		Instructions string
-		Stale        bool
+		Skills []hit
+		Next   string `json:"next_cursor"`
 	}
-	if err := json.Unmarshal(data, &page); err != nil {
+	if err == nil {
+		err = json.Unmarshal(data, &page)
+	}
+	if err != nil {
 		return answer{failed: err.Error()}
 	}
 	for i, h := range page.Skills {
 		page.Skills[i].Path = h.Location
 	}
-	return answer{note: page.Next, output: output{Skills: page.Skills, Pinned: page.Pinned, Text: page.Instructions, Stale: page.Stale}}
+	return answer{note: page.Next, output: output{Skills: page.Skills, Text: text}}
 }

@@ -188,9 +188,9 @@ func (n node) checkTools(t *testing.T, c connection) {
 			t.Errorf("tools/list has no %s", call.tool)
 		}
 		r := n.result(t, c, "--method", "tools/call", "--tool-name", call.tool, "--tool-args-json", call.arguments)
-		structured, err := json.Marshal(r["structuredContent"])
-		if err != nil || !strings.Contains(string(structured), call.want) {
-			t.Errorf("%s %s: %s, %v", call.tool, call.arguments, structured, err)
+		text, err := json.Marshal(r["content"])
+		if structured := r["structuredContent"] != nil; err != nil || !strings.Contains(string(text), call.want) || structured != (call.tool == "search_skills" || call.tool == "list_skills") {
+			t.Errorf("%s %s: %s, structured %t, %v", call.tool, call.arguments, text, structured, err)
 		}
 	}
 	var list struct{ Result struct{ Tools []any } }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
@@ -192,7 +193,7 @@ func (e env) flagCompleters() map[string]completer {
 
 		"context --format": oneOf("xml", "markdown", "json"), "prompt --format": oneOf("xml", "markdown", "json"),
 		"doctor --format": oneOf("text", "json", "sarif", "github"), "test --format": oneOf("text", "json", "junit"),
-		"tools --format": oneOf(agent.ToolFormats()...), "tools --tool": oneOf("get_skill", "list_skills", "read_skill_resource", "load_skill", "read_skill", "run_skill_script"),
+		"tools --format": oneOf(tool.Formats()...), "tools --tool": oneOf(agent.ToolNames()...),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -200,20 +201,16 @@ func TestMCPSuggests(t *testing.T) {
 		t.Helper()
 		s.say(toolCall("suggest_skills", jsonOf(t, map[string]string{"session": session, "cwd": dir, "prompt": prompt}), ""))
 		var m struct {
-			Result struct {
-				StructuredContent struct {
-					Block  string
-					Skills []struct{ Name string }
-				}
-			}
+			Result struct{ Content []struct{ Text string } }
 		}
 		if err := json.Unmarshal([]byte(jsonOf(t, s.hear(`"id":2`))), &m); err != nil {
 			t.Fatal(err)
 		}
-		for _, found := range m.Result.StructuredContent.Skills {
-			names = append(names, found.Name)
+		block := m.Result.Content[0].Text
+		for _, found := range regexp.MustCompile(`<skill name="([^"]*)">`).FindAllStringSubmatch(block, -1) {
+			names = append(names, found[1])
 		}
-		if block := m.Result.StructuredContent.Block; (len(names) > 0) != strings.Contains(block, "`read_skill` of the MCP server skills") {
+		if (len(names) > 0) != strings.Contains(block, "`read_skill` of the MCP server skills") {
 			t.Errorf("block for %v: %q", names, block)
 		}
 		return names

@@ -81,10 +81,7 @@ func (s *served) runs(scope *repertoire.Agent) (*mcpserver.Runs, error) {
 	return &mcpserver.Runs{
 		OpenWorld: e.Open,
 		Begin:     func(client string) mcpserver.RunSession { return run.Begin(client) },
-		Tools: func(ctx context.Context, stay bool) ([]mcpserver.RunTool, error) {
-			tools, err := run.Tools(ctx, stay)
-			return mapped(tools, func(t agent.Tool) mcpserver.RunTool { return mcpserver.RunTool(t) }), err
-		},
+		Tools:     run.Tools,
 	}, nil
 }
 

@@ -363,11 +363,12 @@ func (p *post) tool(t *testing.T, name string, args map[string]any) map[string]a
 	return structured
 }
 
-// suggested returns the IDs of the skills that are suggested for work in a folder.
-func (p *post) suggested(t *testing.T, prompt, dir string) (ids []string) {
+// suggested returns the names of the skills that are suggested for work in a folder.
+func (p *post) suggested(t *testing.T, prompt, dir string) (names []string) {
 	t.Helper()
-	for _, s := range p.tool(t, "suggest_skills", map[string]any{"prompt": prompt, "cwd": dir})["skills"].([]any) {
-		ids = append(ids, s.(map[string]any)["id"].(string))
+	answer := p.call(t, "tools/call", map[string]any{"name": "suggest_skills", "arguments": map[string]any{"prompt": prompt, "cwd": dir}})
+	for _, m := range regexp.MustCompile(`<skill name="([^"]*)">`).FindAllStringSubmatch(fmt.Sprint(answer), -1) {
+		names = append(names, m[1])
 	}
-	return ids
+	return names
 }

@@ -39,7 +39,7 @@ All sections but the command may be left out. A conversation has these instead:
   -- prompt --
   How many lines have my notes?
   -- turn --                     what the model does when it is asked first
-  call run_skill_script: {"skill_name": "notes", "command": "scripts/count.sh"}
+  call run_skill_script: {"name": "notes", "command": "scripts/count.sh"}
   -- turn --
   want: 2 lines
 

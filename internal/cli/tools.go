@@ -10,6 +10,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
@@ -23,9 +24,10 @@ as JSON, for programs that talk to a model themselves. The formats are
   gemini       the field "tools" of a request to generate content
   json-schema  a list of JSON Schemas with title and description
 
-The tools are get_skill, list_skills and read_skill_resource, and with --scripts
-also run_skill_script. With --tool there are those that you name; load_skill and
-read_skill, which do what get_skill does in other forms, are there only then.
+The tools are read_skill, search_skills, list_skills and read_skill_resource,
+and with --scripts also run_skill_script. With --tool there are those that you
+name; get_skill, load_skill, activate_skill, use_skill and skill, which do what
+read_skill does in the forms of other hosts, are there only then.
 
 A script can be a tool of its own, such as pdf__convert for scripts/convert.py
 of the skill pdf. Give the skill with --skill; with --scripts the skills that
@@ -42,10 +44,10 @@ toolsets: [tools/convert.py] names scripts outside of scripts/. What is wrong
 with a declaration stands on standard error. To run, a script needs to be named
 by allowed-tools like any other.
 
-The description of get_skill lists the skills that fit the prompt given with
+The description of read_skill lists the skills that fit the prompt given with
 --prompt, or "No skills are currently available."; without --prompt it lists all
 skills, by name, within the budget. A Go program answers the calls with
-Agent.Handle of package agent; others can call the same tools of "skills mcp".`
+Agent.Call of package agent; others can call the same tools of "skills mcp".`
 
 // toolsFlags say which tools are printed.
 type toolsFlags struct {
@@ -58,7 +60,7 @@ type toolsFlags struct {
 }
 
 func newToolsCommand(e env) *cobra.Command {
-	l := toolsFlags{format: string(agent.OpenAI), budget: repertoire.Budget{Tokens: 1000, Skills: 8}}
+	l := toolsFlags{format: string(tool.OpenAI), budget: repertoire.Budget{Tokens: 1000, Skills: 8}}
 	cmd := &cobra.Command{
 		Use:     "tools",
 		Short:   "Print tool definitions for programs that call models",
@@ -66,7 +68,7 @@ func newToolsCommand(e env) *cobra.Command {
 		Example: "  skills tools --format anthropic --prompt \"Fill in this PDF form\"\n  skills tools --agent reviewer --scripts --format gemini",
 		Args:    args(0, 0),
 		PreRunE: checked(func([]string) error {
-			formats := mapped(agent.ToolFormats(), func(f agent.ToolFormat) string { return string(f) })
+			formats := mapped(tool.Formats(), func(f tool.Format) string { return string(f) })
 			if !slices.Contains(formats, l.format) {
 				return fmt.Errorf("no format %q%s", l.format, words.Suggest(l.format, formats))
 			}
@@ -111,7 +113,7 @@ func runTools(ctx context.Context, ui *screen, c *catalog, l *toolsFlags) error 
 		ui.note("%v", p)
 	}
 	tools = append(tools, own...)
-	data, err := agent.FormatTools(agent.ToolFormat(l.format), tools)
+	data, err := tool.Write(tool.Format(l.format), tools)
 	if err != nil {
 		return err
 	}

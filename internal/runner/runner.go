@@ -90,11 +90,7 @@ const maxTools = 32
 // executor is a sandbox with files of its own, and the scripts of trusted skills that
 // declare parameters. stay means that there is one Session for several calls.
 func (r *Runner) Tools(ctx context.Context, stay bool) ([]agent.Tool, error) {
-	define := r.agent.Tools
-	if stay {
-		define = r.agent.NewConversation().Tools
-	}
-	tools, err := define(ctx, "")
+	tools, err := r.agent.Definitions(stay)
 	if err != nil {
 		return nil, err
 	}

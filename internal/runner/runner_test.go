@@ -73,7 +73,7 @@ func TestPartial(t *testing.T) {
 		if err := trusted.Add(t.Context(), seen); (err != nil) != test.refused || l.Partial != test.refused {
 			t.Errorf("%d more files: trusting gives %v, partial %t", test.more, err, l.Partial)
 		}
-		answer, _ := r.Begin("").Call(t.Context(), "run_skill_script", `{"skill_name":"pdf","command":"scripts/z.sh"}`)
+		answer := r.Begin("").Call(t.Context(), "run_skill_script", `{"skill_name":"pdf","command":"scripts/z.sh"}`).Text
 		if strings.Contains(answer, `"error"`) != test.refused || test.refused && !strings.Contains(answer, "too many files") {
 			t.Errorf("%d more files: %s", test.more, answer)
 		}
@@ -117,7 +117,7 @@ func manyRuns(t *testing.T, client string, most int32) {
 	r, err := runner.New(c, nil, runner.Executors{Executor: x}, trusted, nil)
 	try(t, err)
 	call := func(ctx context.Context) string {
-		answer, _ := r.Begin(client).Call(ctx, "run_skill_script", `{"skill_name":"pdf","command":"x"}`)
+		answer := r.Begin(client).Call(ctx, "run_skill_script", `{"skill_name":"pdf","command":"x"}`).Text
 		return answer
 	}
 	var calls sync.WaitGroup

@@ -53,26 +53,20 @@ func (r *Runner) Begin(client string) *Session {
 	return &Session{runner: r, client: client, files: new(agent.Session)}
 }
 
-// Call answers a call, and returns the skill whose script ran or was refused, "" for none.
-func (s *Session) Call(ctx context.Context, name, arguments string) (answer, skill string) {
+// Call answers a call.
+func (s *Session) Call(ctx context.Context, name, arguments string) agent.Reply {
 	room := s.runner.room
 	end, ok := room.begin(ctx, s.client)
 	if !ok {
-		return `{"error":"not done: too many other scripts run now"}`, ""
+		return agent.Refuse("not done: too many other scripts run now", "")
 	}
 	defer end()
 	files, leave := room.enter(s)
 	defer leave()
 	if room.lost(s) {
-		return `{"error":"not done: the files of this sandbox are gone, because the server had no room for them","hint":"write again what you need of them, then call again"}`, ""
+		return agent.Refuse("not done: the files of this sandbox are gone, because the server had no room for them", "write again what you need of them, then call again")
 	}
-	answer, events := s.runner.agent.HandleEvents(ctx, files, name, arguments)
-	for _, e := range events {
-		if len(e.Skills) > 0 {
-			skill = e.Skills[0]
-		}
-	}
-	return answer, skill
+	return s.runner.agent.CallIn(ctx, files, name, arguments)
 }
 
 // Load notes that the model has loaded a skill, and returns where commands of the session see

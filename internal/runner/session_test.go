@@ -32,8 +32,7 @@ func boxed(t *testing.T, room *Room) *Runner {
 func (s *Session) fill(t *testing.T, n int) string {
 	t.Helper()
 	program := fmt.Sprintf("i=0; while [ $i -lt %d ]; do printf '%%01024d' 0; i=$((i+1)); done > /file; ls /file", n)
-	answer, _ := s.Call(t.Context(), "sandbox_execute", fmt.Sprintf(`{"command":%q}`, program))
-	return answer
+	return s.Call(t.Context(), "sandbox_execute", fmt.Sprintf(`{"command":%q}`, program)).Text
 }
 
 // TestRoom: sessions that keep too much lose their files, those of the client that keeps most
@@ -43,8 +42,7 @@ func TestRoom(t *testing.T) {
 	room.most = 1 << 20
 	r := boxed(t, room)
 	look := func(s *Session) string {
-		answer, _ := s.Call(t.Context(), "sandbox_execute", `{"command":"test -e /file && echo there; echo looked"}`)
-		return answer
+		return s.Call(t.Context(), "sandbox_execute", `{"command":"test -e /file && echo there; echo looked"}`).Text
 	}
 	honest := r.Begin("honest")
 	if got := honest.fill(t, 200); !strings.Contains(got, `"stdout":"/file\n"`) {
@@ -98,7 +96,7 @@ func TestLoad(t *testing.T) {
 	if at := s.Load(t.Context(), "bread-user"); at != "/.sandbox/skills/bread-user" {
 		t.Errorf("the skill is at %q", at)
 	}
-	if got, _ := s.Call(t.Context(), "sandbox_execute", `{"command":"ls; sh bread-user/run.sh"}`); !strings.Contains(got, `"stdout":"bread-user\nuser\n"`) {
+	if got := s.Call(t.Context(), "sandbox_execute", `{"command":"ls; sh bread-user/run.sh"}`).Text; !strings.Contains(got, `"stdout":"bread-user\nuser\n"`) {
 		t.Error(got)
 	}
 	if at := s.Load(t.Context(), "nothing"); at != "" {

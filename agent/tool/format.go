@@ -1,4 +1,4 @@
-package agent
+package tool
 
 import (
 	"encoding/json"
@@ -8,23 +8,23 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// A ToolFormat is how an API wants the definitions of tools.
-type ToolFormat string
+// A Format is how an API wants the definitions of tools.
+type Format string
 
 // The formats. The text of each but JSONSchema is the value of the field tools of a request.
 const (
-	OpenAI     ToolFormat = "openai"      // chat completions of OpenAI, and servers that speak its protocol
-	Anthropic  ToolFormat = "anthropic"   // messages of Anthropic
-	Gemini     ToolFormat = "gemini"      // generateContent of Google
-	JSONSchema ToolFormat = "json-schema" // a list of schemas with title and description
+	OpenAI     Format = "openai"      // chat completions of OpenAI, and servers that speak its protocol
+	Anthropic  Format = "anthropic"   // messages of Anthropic
+	Gemini     Format = "gemini"      // generateContent of Google
+	JSONSchema Format = "json-schema" // a list of schemas with title and description
 )
 
-// ToolFormats are all formats, the default first.
-func ToolFormats() []ToolFormat { return []ToolFormat{OpenAI, Anthropic, Gemini, JSONSchema} }
+// Formats are all formats, the default first.
+func Formats() []Format { return []Format{OpenAI, Anthropic, Gemini, JSONSchema} }
 
-// FormatTools returns the definitions of tools as JSON, in the order of tools.
-func FormatTools(f ToolFormat, tools []Tool) (json.RawMessage, error) {
-	formats := map[ToolFormat]func(*Tool, ordered) ordered{OpenAI: openAITool, Anthropic: anthropicTool, Gemini: geminiTool, JSONSchema: schemaTool}
+// Write returns the definitions of tools as JSON, in the order of tools.
+func Write(f Format, tools []Definition) (json.RawMessage, error) {
+	formats := map[Format]func(*Definition, ordered) ordered{OpenAI: openAITool, Anthropic: anthropicTool, Gemini: geminiTool, JSONSchema: schemaTool}
 	format, ok := formats[f]
 	if !ok {
 		return nil, fmt.Errorf("no tool format %q%s", f, words.Suggest(string(f), formatNames()))
@@ -44,22 +44,22 @@ func FormatTools(f ToolFormat, tools []Tool) (json.RawMessage, error) {
 	if f == Gemini {
 		list = []any{ordered{{"functionDeclarations", list}}}
 	}
-	return json.RawMessage(encoded(list)), nil
+	return json.RawMessage(Encode(list)), nil
 }
 
 func formatNames() []string {
 	var names []string
-	for _, f := range ToolFormats() {
+	for _, f := range Formats() {
 		names = append(names, string(f))
 	}
 	return names
 }
 
-func anthropicTool(t *Tool, schema ordered) ordered {
+func anthropicTool(t *Definition, schema ordered) ordered {
 	return ordered{{"name", t.Name}, {"description", t.Description}, {"input_schema", schema}}
 }
 
-func schemaTool(t *Tool, schema ordered) ordered {
+func schemaTool(t *Definition, schema ordered) ordered {
 	s := ordered{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", t.Name}, {"description", t.Description}}
 	for _, f := range schema {
 		if _, ok := s.get(f.name); !ok {
@@ -70,9 +70,9 @@ func schemaTool(t *Tool, schema ordered) ordered {
 }
 
 // openAITool returns a function. It is strict if its schema can be: then every object is
-// closed, every property required, and what was optional may be null, which Handle takes
+// closed, every property required, and what was optional may be null, which a call takes
 // for left out.
-func openAITool(t *Tool, schema ordered) ordered {
+func openAITool(t *Definition, schema ordered) ordered {
 	f := ordered{{"name", t.Name}, {"description", t.Description}}
 	if strict, ok := strictSchema(schema); ok {
 		f = append(f, orderedField{"parameters", strict}, orderedField{"strict", true})
@@ -83,7 +83,7 @@ func openAITool(t *Tool, schema ordered) ordered {
 }
 
 // What strict schemas may have, and what they lose: a constraint that the server does not
-// know is checked by Handle in any case. With any other keyword a schema cannot be strict.
+// know is checked by Parse in any case. With any other keyword a schema cannot be strict.
 var (
 	strictKeeps = []string{"type", "title", "description", "enum", "const", "pattern", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems"}
 	strictDrops = []string{"$schema", "$comment", "examples", "default", "deprecated", "readOnly", "writeOnly", "format", "minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "required"}
@@ -224,7 +224,7 @@ func withDefault(s, from ordered) ordered {
 
 // geminiTool returns a function declaration. A schema that Gemini's own form cannot say
 // stands in parametersJsonSchema.
-func geminiTool(t *Tool, schema ordered) ordered {
+func geminiTool(t *Definition, schema ordered) ordered {
 	f := ordered{{"name", t.Name}, {"description", t.Description}}
 	value, _ := schema.get("properties")
 	if properties, ok := value.(ordered); ok && len(properties) == 0 || value == nil {
