@@ -20,6 +20,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/api"
+	"github.com/repertoire-skills/repertoire/internal/serve"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -359,25 +360,13 @@ func (h *HTTP) sessions() int {
 // Serve answers requests that arrive at l until ctx ends. Then it closes l, ends the
 // streams, and lets other requests under way finish. It may be called only once.
 func (h *HTTP) Serve(ctx context.Context, l net.Listener) error {
-	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: h.opts.Timeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
-		ErrorLog:    slog.NewLogLogger(h.opts.Logger.Handler(), slog.LevelDebug),
-		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	h.end()
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.opts.Grace)
-	defer cancel()
-	err := server.Shutdown(grace)
-	if errors.Is(err, context.DeadlineExceeded) {
+	err := serve.Until(ctx, l, h, serve.Options{Timeout: h.opts.Timeout, Grace: h.opts.Grace, Ending: h.end, Logger: h.opts.Logger})
+	switch {
+	case errors.Is(err, serve.ErrCut):
 		h.opts.Logger.Warn("requests were cut off", "after", h.opts.Grace)
-		return server.Close()
+		return nil
+	case err != nil:
+		return err
 	}
 	for _, sc := range h.scopes {
 		for session := range sc.server.MCP().Sessions() {

@@ -10,6 +10,9 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // A Caller is who bears a secret.
@@ -26,6 +29,14 @@ var ErrUnknown = errors.New("the token is not known here, or has expired")
 
 // ErrRefused means that the bearer of a secret is known, and may see nothing here.
 var ErrRefused = errors.New("this token shows no skills here")
+
+// NoAgent is the error for an agent that is none of those whose scopes callers may see.
+func NoAgent(name string, names []string) error {
+	if len(names) == 0 {
+		return fmt.Errorf("no agent %q: the configuration names none", name)
+	}
+	return fmt.Errorf("no agent %q%s", name, words.Suggest(name, names))
+}
 
 // A Checker checks secrets. It may be used by several goroutines.
 type Checker interface {

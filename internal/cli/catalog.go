@@ -36,10 +36,14 @@ type catalog struct {
 
 // Close closes the catalog, with a note if the catalog was damaged and has been rebuilt.
 func (c *catalog) Close() error {
-	if aside := c.Owner().Recovered(); aside != "" {
-		c.session.note("the catalog was damaged and has been rebuilt; the damaged file was kept as %s", aside)
-	}
+	c.session.noteRecovered(c.Catalog)
 	return c.Catalog.Close()
+}
+
+func (s *session) noteRecovered(c *repertoire.Catalog) {
+	if aside := c.Owner().Recovered(); aside != "" {
+		s.note("the catalog was damaged and has been rebuilt; the damaged file was kept as %s", aside)
+	}
 }
 
 // options returns the options that the flags set.

@@ -88,7 +88,7 @@ func groups(a *app) []group {
 			{"trust", newTrustCommand, onFolders | rare},
 		}},
 		{"Use skills", []entry{
-			{"mcp", of(a.mcpCommand), 0},
+			{"mcp", newMCPCommand, 0},
 			{"token", of(a.tokenCommand), rare},
 			{"chat", newChatCommand, onFolders},
 			{"run", newRunCommand, onFolders},

@@ -6,28 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"net"
+	"net/url"
 	"os"
-	"slices"
-	"sync/atomic"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/agent"
-	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/access"
-	"github.com/repertoire-skills/repertoire/internal/audit"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
-	"github.com/repertoire-skills/repertoire/internal/runner"
-	sessions "github.com/repertoire-skills/repertoire/internal/session"
-	"github.com/repertoire-skills/repertoire/mcpserver"
-	"github.com/repertoire-skills/repertoire/proposal"
-	"github.com/repertoire-skills/repertoire/web"
+	"github.com/repertoire-skills/repertoire/internal/server"
 )
 
 const mcpHelp = `Mcp serves the catalog over the Model Context Protocol on standard input and
@@ -110,338 +99,146 @@ address), agent, call, skills, file, proposal, session, failed; with
 --audit-prompts also prompt. A line that the disk does not take is lost; the
 server goes on.`
 
-func (a *app) mcpCommand() *cobra.Command {
-	var addr string
-	var d admission
-	var o mcpserver.HTTPOptions
-	var p proposing
-	var r running
-	forHTTP := pflag.NewFlagSet("http", pflag.ContinueOnError) // flags that only --http takes
+// mcpOptions are the flags of the command mcp.
+type mcpOptions struct {
+	server.Options
+	http    server.HTTPOptions
+	claimed []string       // VALUE=AGENT
+	forHTTP *pflag.FlagSet // flags that only --http takes
+}
+
+func newMCPCommand(e env) *cobra.Command {
+	var o mcpOptions
 	cmd := &cobra.Command{
 		Use:     "mcp",
 		Short:   "Serve the catalog over the Model Context Protocol",
 		Long:    mcpHelp,
 		Example: "  skills mcp\n  skills mcp --agent reviewer --root ~/team/skills\n  skills mcp --http 8080",
 		Args:    args(0, 0),
-		PreRunE: checked(func([]string) error { return cmp.Or(p.check(addr != "", a.agent), r.check(), d.check()) }),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if addr != "" {
-				return a.serveHTTP(cmd.Context(), addr, d, p, r, o)
-			}
-			var wrong error
-			forHTTP.VisitAll(func(f *pflag.Flag) {
-				if f.Changed {
-					wrong = cmp.Or(wrong, fmt.Errorf("--%s is for --http", f.Name))
-				}
-			})
-			if wrong != nil {
-				return &usageError{cmd.CommandPath(), wrong}
-			}
-			return a.serve(cmd.Context(), p, r)
-		},
+		PreRunE: e.checked(func(s *session, _ []string) error { return cmp.Or(o.check(s.agent), o.checkHTTP()) }),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runMCP(cmd.Context(), e.session(cmd), o) },
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&addr, "http", "", "serve HTTP at this `address`, a port or host:port")
-	flags.BoolVar(&p.allowed, "allow-proposals", false, "agents may propose changes of skills")
-	flags.StringVar(&p.reviewer, "reviewer", "", "the agent of this `name` may decide on proposals")
-	r.flags(flags)
-	d.flags(forHTTP)
-	forHTTP.StringArrayVar(&o.Hosts, "allow-host", nil, "requests may call this `host` (repeatable)")
-	forHTTP.StringArrayVar(&o.Origins, "allow-origin", nil, "pages of this `origin` may call (repeatable)")
-	forHTTP.Float64Var(&o.Rate, "rate", 100, "requests a second of one client; 0 for any")
-	flags.AddFlagSet(forHTTP)
+	o.flags(cmd.Flags())
 	return cmd
 }
 
-// proposing says who may propose changes of skills, and who may decide on them.
-type proposing struct {
-	allowed  bool
-	reviewer string // name of an agent; "" means nobody
+func (o *mcpOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.http.Addr, "http", "", "serve HTTP at this `address`, a port or host:port")
+	f.BoolVar(&o.Propose, "allow-proposals", false, "agents may propose changes of skills")
+	f.StringVar(&o.Reviewer, "reviewer", "", "the agent of this `name` may decide on proposals")
+	f.BoolVar(&o.Run, "allow-run", false, "agents may run scripts of skills that you trust")
+	f.StringVar(&o.Executor, "executor", "", "run scripts with the executor of this `name`: confined, bubblewrap, container, virtual or plain")
+	f.BoolVar(&o.Unconfined, "allow-unconfined", false, "scripts may run without walls around them")
+	h := pflag.NewFlagSet("http", pflag.ContinueOnError)
+	h.StringVar(&o.http.TokenFile, "token-file", "", "a token for the whole catalog is in this `file`")
+	h.StringVar(&o.http.Issuer.Issuer, "oidc-issuer", "", "tokens of the OpenID issuer at this `URL` count too")
+	h.StringVar(&o.http.Issuer.Audience, "oidc-audience", "", "those that are for this `audience`")
+	h.StringVar(&o.http.Issuer.Claim, "oidc-claim", "", "the `claim` that says which agent's skills a token shows")
+	h.StringArrayVar(&o.claimed, "oidc-agent", nil, "the `value=agent` of a claim; without agent, the whole catalog (repeatable)")
+	h.StringVar(&o.http.PublicURL, "public-url", "", "clients reach the server at this `URL`")
+	h.StringVar(&o.http.Audit, "audit", "", "write down in this `file` who was offered, read and changed what")
+	h.BoolVar(&o.http.AuditPrompts, "audit-prompts", false, "write down prompts too")
+	h.BoolVar(&o.http.Page, "ui", false, "serve a page for browsers at /ui/")
+	h.StringArrayVar(&o.http.Hosts, "allow-host", nil, "requests may call this `host` (repeatable)")
+	h.StringArrayVar(&o.http.Origins, "allow-origin", nil, "pages of this `origin` may call (repeatable)")
+	h.Float64Var(&o.http.Rate, "rate", 100, "requests a second of one client; 0 for any")
+	f.AddFlagSet(h)
+	o.forHTTP = h
 }
 
-// check checks the flags of a server of all agents (http), or of one agent.
-func (p proposing) check(http bool, agent string) error {
+// check checks what a server may do that serves the agent of a name, or everything.
+func (o *mcpOptions) check(agent string) error {
 	switch {
-	case p.reviewer == "":
+	case !o.Run && (o.Executor != "" || o.Unconfined):
+		return errors.New("--executor and --allow-unconfined need --allow-run")
+	case o.Reviewer == "":
 		return nil
-	case !p.allowed:
+	case !o.Propose:
 		return errors.New("--reviewer needs --allow-proposals")
-	case agent != "" && agent != p.reviewer, agent == "" && !http:
-		return fmt.Errorf("--reviewer %s: that agent is not served; add --agent %[1]s, or --http without --agent", p.reviewer)
+	case agent != "" && agent != o.Reviewer, agent == "" && o.http.Addr == "":
+		return fmt.Errorf("--reviewer %s: that agent is not served; add --agent %[1]s, or --http without --agent", o.Reviewer)
 	}
 	return nil
 }
 
-// serve answers on standard input and output until the input or ctx ends.
-func (a *app) serve(ctx context.Context, p proposing, r running) error {
-	// Some clients say in which project they are.
-	dir := client.ProjectDir(os.Getenv)
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		a.dir = dir
+// checkHTTP checks the flags that only --http takes.
+func (o *mcpOptions) checkHTTP() error {
+	i := &o.http.Issuer
+	switch {
+	case i.Issuer == "" && (i.Audience != "" || i.Claim != "" || len(o.claimed) > 0):
+		return errors.New("--oidc-audience, --oidc-claim and --oidc-agent need --oidc-issuer")
+	case i.Issuer != "" && i.Audience == "":
+		return errors.New("--oidc-issuer needs --oidc-audience: tokens for other services must not count here")
+	case i.Claim == "" && len(o.claimed) > 0:
+		return errors.New("--oidc-agent needs --oidc-claim")
+	case o.http.AuditPrompts && o.http.Audit == "":
+		return errors.New("--audit-prompts needs --audit")
 	}
-	c, err := a.openServed(ctx, p, r)
-	if err != nil {
-		return err
+	for _, c := range o.claimed {
+		value, agent, ok := strings.Cut(c, "=")
+		if !ok || value == "" {
+			return fmt.Errorf("--oidc-agent %s is not VALUE=AGENT, such as clerks=clerk", c)
+		}
+		i.Agents = append(i.Agents, access.Claimed{Value: value, Agent: agent})
 	}
-	defer c.Close()
-	// There is only one client, so a read belongs to its last session.
-	server, err := c.server(c.agent, nil, func(ctx context.Context, session, id string) { c.memory.Load(ctx, session, id, "") })
-	if err != nil {
-		return err
+	if public := o.http.PublicURL; public != "" {
+		if u, err := url.Parse(public); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
+			return fmt.Errorf("--public-url %s is not a URL such as https://skills.example.com", public)
+		}
 	}
-	c.servers.Store(&[]*mcpserver.Server{server})
-	return server.Serve(ctx, a.stdin, a.raw)
+	if o.http.Addr != "" {
+		return nil
+	}
+	var wrong error
+	o.forHTTP.VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			wrong = cmp.Or(wrong, fmt.Errorf("--%s is for --http", f.Name))
+		}
+	})
+	return wrong
 }
 
-// served is a catalog with the servers that it notifies of changes. For the tool
-// suggest_skills, which clients may call instead of a hook, it remembers sessions too.
-type served struct {
-	*catalog
-	memory  *sessions.Memory
-	project *config.Project
-	log     *slog.Logger
-	servers atomic.Pointer[[]*mcpserver.Server] // nil until the catalog is open
-	tokens  *access.Shared                      // of the shared catalog; nil without one
-	heard   chan struct{}                       // holds a value if tokens of the shared catalog may have changed
-
-	run  running
-	room *runner.Room  // what the sessions of all scopes take
-	ran  agent.Metrics // which scripts ran
-
-	proposing
-	box atomic.Pointer[proposal.Box] // nil until the catalog is open
+// runMCP serves at an address, or else on standard input and output.
+func runMCP(ctx context.Context, s *session, o mcpOptions) error {
+	if o.http.Addr == "" {
+		// Some clients say in which project they are.
+		dir := client.ProjectDir(os.Getenv)
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			s.dir = dir
+		}
+	}
+	if err := s.serverOptions(&o.Options); err != nil {
+		return err
+	}
+	if o.Config.Store != nil && (o.Propose || o.Run) {
+		return &usageError{"skills mcp", errors.New("--allow-proposals and --allow-run need folders of this machine, which a shared catalog does not have")}
+	}
+	if o.http.Addr != "" {
+		return elsewhere(o.Config, server.HTTP(ctx, o.Options, o.http))
+	}
+	return elsewhere(o.Config, server.Stdio(ctx, o.Options, s.stdin, s.raw))
 }
 
-// openServed opens the catalog for servers.
-func (a *app) openServed(ctx context.Context, p proposing, r running) (*served, error) {
-	cfg, err := a.readConfig(true)
-	if err != nil {
-		return nil, err
+// serverOptions completes the options of a server with what the flags of all commands and the
+// configuration say.
+func (s *session) serverOptions(o *server.Options) (err error) {
+	if o.Config, err = s.readConfig(true); err != nil {
+		return err
 	}
-	if cfg.StoreURL != "" && (p.allowed || r.allowed) {
-		return nil, &usageError{"skills mcp", errors.New("--allow-proposals and --allow-run need folders of this machine, which a shared catalog does not have")}
+	if o.Settings, err = s.settings(); err != nil {
+		return err
 	}
-	// The reader of standard error is a client's log.
-	boundMemory(ctx)
+	if err := openStore(&o.Config); err != nil {
+		return err
+	}
 	level := slog.LevelWarn
-	if a.verbose {
+	if s.verbose {
 		level = slog.LevelInfo
 	}
-	s := &served{log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})), proposing: p, run: r, room: runner.NewRoom(), heard: make(chan struct{}, 1)}
-	s.project = config.NewProject(a.dir)
-	cfg.Background, cfg.Logger = true, s.log
-	cfg.Changed = func() {
-		if servers := s.servers.Load(); servers != nil {
-			for _, server := range *servers {
-				server.Changed()
-			}
-		}
-		s.recordEdits(ctx)
-	}
-	cfg.Heard = func() {
-		select {
-		case s.heard <- struct{}{}:
-		default: // there is one already
-		}
-	}
-	if s.catalog, err = a.openWith(ctx, cfg); err != nil {
-		return nil, err
-	}
-	if err := s.openBox(a); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	state, _ := config.StateDir() // without one nothing is remembered
-	s.memory = sessions.New(state, sessions.Options{Logger: s.log})
-	s.memory.Sweep()
-	return s, nil
-}
-
-// openBox opens the proposals and the history. Without a folder for state there is neither.
-func (s *served) openBox(a *app) error {
-	if s.reviewer != "" {
-		if _, err := s.Agent(s.reviewer); err != nil {
-			return err
-		}
-	}
-	if s.Shared().State != "" {
-		return nil // the history of a shared catalog is where it is pushed from
-	}
-	box, err := openBox(a.session, s.catalog, s.Catalog)
-	switch {
-	case err == nil:
-		s.box.Store(box)
-	case s.allowed:
-		return err
-	default:
-		s.log.Warn("no history of skills", "error", err)
-	}
+	o.Dir, o.Agent, o.Version = s.dir, s.agent, versionOf().Version
+	o.State, _ = config.StateDir() // without one nothing is remembered
+	o.Usage = usageLog(o.Config.Usage, o.Config.UsagePrompts)
+	o.Note, o.Closing = s.note, s.noteRecovered
+	o.Logger = slog.New(slog.NewTextHandler(s.stderr, &slog.HandlerOptions{Level: level})) // its reader is a client's log
 	return nil
-}
-
-// recordEdits keeps what has become of skills that have a history.
-func (s *served) recordEdits(ctx context.Context) {
-	box := s.box.Load()
-	if box == nil {
-		return
-	}
-	edited, err := box.Rescan(ctx)
-	for _, name := range edited {
-		s.log.Info("kept an edit in the history", "skill", name)
-	}
-	if err != nil && ctx.Err() == nil {
-		s.log.Warn("keeping edited skills in the history", "error", err)
-	}
-}
-
-// server returns a server of a scope. Both functions may be nil, see mcpserver.Options.
-func (s *served) server(agent *repertoire.Agent, observe func(mcpserver.Event), loaded func(ctx context.Context, session, id string)) (*mcpserver.Server, error) {
-	runs, err := s.runs(agent)
-	if err != nil {
-		return nil, err
-	}
-	log := usageOf(s.Catalog)
-	o := &mcpserver.Options{
-		Version: versionOf().Version, Agent: agent, Agents: s.Config().Agents, Sources: s.Labels,
-		Suggest: s.suggest, Introduce: s.introduce(agent), Loaded: loaded, Runs: runs, Logger: s.log,
-		Observe: func(e mcpserver.Event) {
-			if observe != nil {
-				observe(e)
-			}
-			if err := noteServed(log, agent, e); err != nil {
-				s.log.Warn("usage is not noted", "error", err)
-			}
-		},
-	}
-	if s.allowed {
-		o.Proposals, o.Reviews = s.box.Load(), agent != nil && agent.Name == s.reviewer
-	}
-	return mcpserver.New(s.Catalog, o), nil
-}
-
-func (s *served) suggest(ctx context.Context, p mcpserver.Prompt, a *repertoire.Agent) (repertoire.Block, error) {
-	budget := repertoire.Budget{Server: mcpserver.DefaultName, ListPinned: true}
-	about := sessions.Prompt{Session: p.Session, Text: p.Text, Client: p.Client}
-	if p.Client != "" && p.Session != "" { // the session belongs to the path on which it began
-		path := ""
-		if a != nil {
-			path = a.Name
-		}
-		about.Session = fmt.Sprintf("%q %s", path, p.Session)
-	}
-	scope := s.project.Scope(p.Dir, s.Config().Sources, a)
-	if p.Told != nil { // the client remembers its session
-		return p.Told.Suggest(ctx, s.catalog, p.Text, *p.Budget, scope)
-	}
-	return s.memory.Suggest(ctx, s.catalog, about, budget, scope)
-}
-
-// introduce returns what tells a session of a scope what there is.
-func (s *served) introduce(a *repertoire.Agent) func(context.Context, string) (string, error) {
-	return func(ctx context.Context, server string) (string, error) {
-		n, err := s.Count(ctx, a)
-		if err != nil {
-			return "", err
-		}
-		pinned, err := s.Pinned(ctx, a)
-		if err != nil {
-			return "", err
-		}
-		names := mapped(pinned, func(e repertoire.Entry) string { return e.Name })
-		unread, err := s.Unread(ctx)
-		return contextprovider.Introduction(n, names, server, "", unread), err
-	}
-}
-
-// serveHTTP serves at an address until ctx ends.
-func (a *app) serveHTTP(ctx context.Context, addr string, d admission, p proposing, r running, o mcpserver.HTTPOptions) error {
-	if err := d.open(); err != nil {
-		return err
-	}
-	closed := d.closed()
-	if err := r.checkToken(closed); err != nil {
-		return err
-	}
-	// A shared catalog may get tokens later: till then others can reach the server, and see nothing.
-	l, err := mcpserver.Listen(ctx, addr, closed || a.sharedURL() != "")
-	if err != nil {
-		return err
-	}
-	defer l.Close() // Serve closes it, but an error may come first
-	at, ok := l.Addr().(*net.TCPAddr)
-	mayOpen := !closed && ok && at.IP.IsLoopback() && !d.public()
-	c, err := a.openServed(ctx, p, r)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	defer d.follow(ctx, c)()
-	if err := d.admit(ctx, &o, c.Config().Agents, mayOpen, c.log); err != nil {
-		return err
-	}
-	var written *audit.Log
-	if d.audit != "" {
-		if written, err = audit.Open(d.audit, &audit.Options{Prompts: d.prompts, Logger: c.log}); err != nil {
-			return err
-		}
-	}
-	if d.ui {
-		if o.UI, err = c.page(o.Check, a.ignored(), written); err != nil {
-			return errors.Join(err, written.Close())
-		}
-		o.UIToken = web.Token
-	}
-	h, err := c.http(o, written)
-	if err != nil {
-		return errors.Join(err, written.Close())
-	}
-	a.note("serving at http://%s/mcp", l.Addr())
-	return errors.Join(h.Serve(ctx, l), written.Close())
-}
-
-// ready returns how the catalog stands to the shared one, for /readyz. Without its tokens the
-// server could let in nobody.
-func (s *served) ready(context.Context) (state string, age time.Duration) {
-	now := s.Shared()
-	if s.tokens != nil && !s.tokens.Known() {
-		return repertoire.Starting, 0
-	}
-	if now.State == repertoire.Stale {
-		age = time.Since(now.Heard)
-	}
-	return now.State, age
-}
-
-// http returns a server of all scopes over HTTP.
-func (s *served) http(o mcpserver.HTTPOptions, written *audit.Log) (*mcpserver.HTTP, error) {
-	o.Metrics, o.Logger, o.Rate = new(mcpserver.Metrics), s.log, cmp.Or(o.Rate, -1)
-	o.Size = func(ctx context.Context) (int, error) { return s.Count(ctx, s.agent) }
-	if s.Config().Store != nil {
-		o.Ready = s.ready
-	}
-	if s.run.allowed {
-		o.More = s.ran.Write
-	}
-	scopes := make(map[string]*mcpserver.Server)
-	add := func(name string, agent *repertoire.Agent) (err error) {
-		note := auditing(written, agent)
-		scopes[name], err = s.server(agent, func(e mcpserver.Event) {
-			o.Metrics.Observe(e)
-			note(e)
-		}, nil)
-		return err
-	}
-	if err := add("", s.agent); err != nil {
-		return nil, err
-	}
-	for _, agent := range s.Config().Agents {
-		if s.agent != nil && agent != s.agent {
-			continue
-		}
-		if err := add(agent.Name, agent); err != nil {
-			return nil, err
-		}
-	}
-	servers := slices.Collect(maps.Values(scopes))
-	s.servers.Store(&servers)
-	return mcpserver.NewHTTP(scopes, &o)
 }

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// A server is a process of "skills mcp".
-type server struct {
+// A stdioServer is a process of "skills mcp".
+type stdioServer struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -27,9 +27,9 @@ type server struct {
 	stderr bytes.Buffer
 }
 
-func startServer(t *testing.T, args ...string) *server {
+func startServer(t *testing.T, args ...string) *stdioServer {
 	t.Helper()
-	s := &server{t: t, cmd: exec.Command("skills", append([]string{"mcp"}, args...)...), lines: make(chan string, 100)}
+	s := &stdioServer{t: t, cmd: exec.Command("skills", append([]string{"mcp"}, args...)...), lines: make(chan string, 100)}
 	s.cmd.Stderr = &s.stderr
 	var err error
 	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
@@ -56,7 +56,7 @@ func startServer(t *testing.T, args ...string) *server {
 }
 
 // say writes lines to the server.
-func (s *server) say(lines ...string) {
+func (s *stdioServer) say(lines ...string) {
 	s.t.Helper()
 	if _, err := io.WriteString(s.stdin, strings.Join(lines, "\n")+"\n"); err != nil {
 		s.t.Fatal(err, s.stderr.String())
@@ -64,7 +64,7 @@ func (s *server) say(lines ...string) {
 }
 
 // hear returns the next message of the server that holds a text.
-func (s *server) hear(text string) map[string]any {
+func (s *stdioServer) hear(text string) map[string]any {
 	s.t.Helper()
 	for line := range s.lines {
 		m := object(s.t, line)
@@ -80,7 +80,7 @@ func (s *server) hear(text string) map[string]any {
 }
 
 // end waits for the server and returns its exit code.
-func (s *server) end() int {
+func (s *stdioServer) end() int {
 	s.t.Helper()
 	for range s.lines { // Wait closes the pipe
 	}

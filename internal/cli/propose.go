@@ -5,15 +5,11 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/proposal/check"
-	"github.com/repertoire-skills/repertoire/source"
 )
 
 const proposeHelp = `Propose keeps a change of a skill, or a new skill, for a person to decide on
@@ -113,46 +109,14 @@ func printProposed(ui *screen, p proposal.Proposal, err error) error {
 	return ui.printText(ui.named(lineOf("Kept as %s, which waits for a decision; \"skills proposals show %s\" shows what it would do.", p.ID, p.ID)))
 }
 
-// An ownersCatalog is a catalog for the commands of its owner, who also decides about skills
-// that are held back from models.
-type ownersCatalog struct{ *repertoire.Catalog }
-
-// Lookup implements proposal.Catalog.
-func (c ownersCatalog) Lookup(ctx context.Context, id string, a *repertoire.Agent) (repertoire.Entry, error) {
-	if a == nil {
-		a = &repertoire.Agent{Held: true}
-	}
-	return c.Catalog.Lookup(ctx, id, a)
-}
-
 // ownersBox opens the proposals for a command.
 func ownersBox(s *session, c *catalog) (*proposal.Box, error) {
-	return openBox(s, c, ownersCatalog{c.Catalog})
-}
-
-// openBox opens the proposals of the user, for the skills of a catalog, which looks them up.
-func openBox(s *session, c *catalog, skills proposal.Catalog) (*proposal.Box, error) {
-	state, err := config.StateDir()
-	if err != nil {
-		return nil, err
-	}
 	settings, err := s.settings()
 	if err != nil {
 		return nil, err
 	}
-	o := &proposal.Options{Sources: c.sources, UserDir: settings.UserDir, Installed: settings.InstallDir, Check: check.New(c.Catalog, c.Path()+config.ChecksSuffix).Check}
-	if home, err := os.UserHomeDir(); err == nil { // without a home, --to is needed
-		o.UserDir = cmp.Or(o.UserDir, filepath.Join(home, ".agents", "skills"))
-	}
-	if data, err := config.DataDir(); err == nil { // without one nothing is installed
-		o.Installed = cmp.Or(o.Installed, filepath.Join(data, "skills"))
-		o.Fetched = []string{filepath.Join(data, "roots")}
-	}
-	return proposal.Open(proposal.Dir(state), skills, o)
+	return check.OpenOwners(c.Catalog, &settings)
 }
-
-// sources returns the sources of the catalog as they are now.
-func (c *catalog) sources() []source.Source { return c.Config().Sources }
 
 // who returns who runs the command.
 func (c *catalog) who() proposal.Who {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/server"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 )
@@ -96,18 +97,21 @@ func (r *realm) world(t *testing.T, rules bool, ask func(*testing.T, *post) map[
 }
 
 // serve starts a resident server as "skills mcp --http" does, with a client.
-func (r *realm) serve(t *testing.T) (*served, *post) {
+func (r *realm) serve(t *testing.T) (*server.Server, *post) {
 	t.Helper()
-	a := newApp(env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, raw: io.Discard, start: time.Now()})
-	a.agent, a.quiet = "a", true
-	c, err := a.openServed(t.Context(), proposing{}, running{})
+	s := &session{screen: &screen{env: env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, raw: io.Discard, start: time.Now()}, quiet: true}, agent: "a"}
+	var o server.Options
+	if err := s.serverOptions(&o); err != nil {
+		t.Fatal(err)
+	}
+	c, err := server.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Owner().Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := c.server(c.agent, nil, nil)
+	whole, err := c.MCP()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,9 +119,9 @@ func (r *realm) serve(t *testing.T) (*served, *post) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(h)
-	t.Cleanup(server.Close)
-	p := &post{url: server.URL + "/mcp"}
+	at := httptest.NewServer(h)
+	t.Cleanup(at.Close)
+	p := &post{url: at.URL + "/mcp"}
 	p.call(t, "initialize", map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "test", "version": "1"}})
 	return c, p
 }

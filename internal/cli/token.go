@@ -177,7 +177,7 @@ func (a *app) checkAgent(ctx context.Context, agent string, list store.Tokens) e
 	case slices.Contains(names, agent):
 		return nil
 	case !shared:
-		return noAgent(agent, names)
+		return access.NoAgent(agent, names)
 	}
 	said, err := nodes.Knows(ctx, agent, answerTime)
 	switch {
@@ -193,14 +193,6 @@ func (a *app) checkAgent(ctx context.Context, agent string, list store.Tokens) e
 
 func namesOfAgents(agents []*repertoire.Agent) []string {
 	return mapped(agents, func(a *repertoire.Agent) string { return a.Name })
-}
-
-// noAgent is the error for an agent that the configuration does not name.
-func noAgent(name string, names []string) error {
-	if len(names) == 0 {
-		return fmt.Errorf("no agent %q: the configuration names none", name)
-	}
-	return fmt.Errorf("no agent %q%s", name, words.Suggest(name, names))
 }
 
 // expiry returns the end of a time span, or a day; "" is the zero time.

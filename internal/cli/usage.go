@@ -1,12 +1,8 @@
 package cli
 
 import (
-	"slices"
-
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/config"
-	"github.com/repertoire-skills/repertoire/mcpserver"
-	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -42,24 +38,3 @@ func skillsOf(ids []string) []usage.Skill {
 
 // idOf returns the ID of a hit.
 func idOf(h repertoire.Hit) string { return h.ID }
-
-// noteServed notes a request to a server.
-func noteServed(log *usage.Log, agent *repertoire.Agent, e mcpserver.Event) error {
-	kinds := map[string]usage.Kind{"suggest_skills": usage.Offered, "search_skills": usage.Searched, "read_skill": usage.Loaded, "read_skill_resource": usage.Read}
-	kind := kinds[e.Tool]
-	if e.Method == "resources/read" {
-		kind = usage.Read
-		if slices.Contains(skill.FileNames, e.File) {
-			kind = usage.Loaded
-		}
-	}
-	none := e.Tool == "suggest_skills" && e.Prompt == "" // nobody typed it
-	if log == nil || kind == "" || e.Failed || none {
-		return nil
-	}
-	u := usage.Event{Kind: kind, Client: "mcp", Session: e.Session, File: e.File, Prompt: e.Prompt, Because: e.Because, Skills: skillsOf(e.Skills)}
-	if agent != nil {
-		u.Agent = agent.Name
-	}
-	return log.Add(u)
-}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -10,11 +9,10 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/repertoire-skills/repertoire/web"
+	"github.com/repertoire-skills/repertoire/internal/server"
 )
 
 const webHelp = `Web shows the catalog in your browser: what a prompt would be offered, as you
@@ -66,40 +64,24 @@ func runWeb(ctx context.Context, s *session, port int, open bool) error {
 		return fmt.Errorf("%w; --port chooses another port", err)
 	}
 	defer l.Close() // Serve closes it, but an error may come first
-	a := &app{s}
-	c, err := a.openServed(ctx, proposing{}, running{})
-	if err != nil {
+	var o server.Options
+	if err := s.serverOptions(&o); err != nil {
 		return err
 	}
-	defer c.Close()
-	box, err := ownersBox(s, c.catalog)
-	if err != nil { // such as without a folder for state
-		s.note("there are no proposals and no history: %v", err)
-	}
-	// All servers of this machine get the cookies of its pages, but for other paths. So the
-	// path is one that no other server can know.
-	key, prefix := rand.Text(), "/"+strings.ToLower(rand.Text()[:12])+"/"
-	site, err := web.New(c.Catalog, &web.Options{
-		Prefix: prefix, Key: key, Agent: c.agent, Proposals: box, Usage: usageOf(c.Catalog), Ignore: a.ignored(), Logger: c.log,
-	})
-	if err != nil {
-		return err
-	}
-	url := fmt.Sprintf("http://%s%s?key=%s", l.Addr(), prefix, key)
-	if s.json {
-		err = s.printJSON(webResult{url})
-	} else {
-		err = s.printText(url)
-	}
-	if err != nil {
-		return err
-	}
-	if open {
+	return elsewhere(o.Config, server.Page(ctx, l, o, func(url string) error {
+		if s.json {
+			err = s.printJSON(webResult{url})
+		} else {
+			err = s.printText(url)
+		}
+		if err != nil || !open {
+			return err
+		}
 		if err := openBrowser(url); err != nil {
 			s.note("open this address in your browser (%v)", err)
 		}
-	}
-	return site.Serve(ctx, l)
+		return nil
+	}))
 }
 
 // openBrowser opens an address in the browser of the user.

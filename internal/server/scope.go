@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/access"
+	"github.com/repertoire-skills/repertoire/internal/runner"
+	"github.com/repertoire-skills/repertoire/internal/session"
+	"github.com/repertoire-skills/repertoire/internal/trust"
+	"github.com/repertoire-skills/repertoire/mcpserver"
+)
+
+// MCP returns a server of all that is served, which is not notified of changes.
+func (s *Server) MCP() (*mcpserver.Server, error) { return s.server(s.agent, nil, nil) }
+
+// server returns a server of a scope. Both functions may be nil, see mcpserver.Options.
+func (s *Server) server(scope *repertoire.Agent, observe func(mcpserver.Event), loaded func(ctx context.Context, session, id string)) (*mcpserver.Server, error) {
+	runs, err := s.runs(scope)
+	if err != nil {
+		return nil, err
+	}
+	o := &mcpserver.Options{
+		Version: s.opts.Version, Agent: scope, Agents: s.Config().Agents, Sources: s.Labels,
+		Suggest: s.suggest, Introduce: s.introduce(scope), Loaded: loaded, Runs: runs, Logger: s.opts.Logger,
+		Observe: func(e mcpserver.Event) {
+			if observe != nil {
+				observe(e)
+			}
+			s.noteServed(scope, e)
+		},
+	}
+	if s.opts.Propose {
+		o.Proposals, o.Reviews = s.box.Load(), scope != nil && scope.Name == s.opts.Reviewer
+	}
+	return mcpserver.New(s.Catalog, o), nil
+}
+
+func (s *Server) suggest(ctx context.Context, p mcpserver.Prompt, scope *repertoire.Agent) (repertoire.Block, error) {
+	budget := repertoire.Budget{Server: mcpserver.DefaultName, ListPinned: true}
+	about := session.Prompt{Session: p.Session, Text: p.Text, Client: p.Client}
+	if p.Client != "" && p.Session != "" { // the session belongs to the path on which it began
+		about.Session = fmt.Sprintf("%q %s", nameOf(scope), p.Session)
+	}
+	within := s.project.Scope(p.Dir, s.Config().Sources, scope)
+	if p.Told != nil { // the client remembers its session
+		return p.Told.Suggest(ctx, s.Catalog, p.Text, *p.Budget, within)
+	}
+	return s.memory.Suggest(ctx, s.Catalog, about, budget, within)
+}
+
+// nameOf returns the name of a scope; "" is the whole catalog.
+func nameOf(scope *repertoire.Agent) string {
+	if scope == nil {
+		return ""
+	}
+	return scope.Name
+}
+
+// introduce returns what tells a session of a scope what there is.
+func (s *Server) introduce(scope *repertoire.Agent) func(context.Context, string) (string, error) {
+	return func(ctx context.Context, server string) (string, error) {
+		n, err := s.Count(ctx, scope)
+		if err != nil {
+			return "", err
+		}
+		pinned, err := s.Pinned(ctx, scope)
+		if err != nil {
+			return "", err
+		}
+		var names []string
+		for _, e := range pinned {
+			names = append(names, e.Name)
+		}
+		unread, err := s.Unread(ctx)
+		return contextprovider.Introduction(n, names, server, "", unread), err
+	}
+}
+
+// runs returns the tools with which the clients of a scope run scripts; nil means that there
+// are none. Each session has the files of its executors for itself.
+func (s *Server) runs(scope *repertoire.Agent) (*mcpserver.Runs, error) {
+	if !s.opts.Run {
+		return nil, nil
+	}
+	if s.opts.State == "" {
+		return nil, errors.New("scripts run only if there is a folder that says which skills are trusted")
+	}
+	e, err := runner.ExecutorsFor(s.opts.Executor, s.opts.Unconfined, scope)
+	if err != nil {
+		return nil, err
+	}
+	run, err := runner.New(s.Catalog, scope, e, trust.Open(s.opts.State), &runner.Options{
+		Room: s.room,
+		Observe: func(e agent.Event) {
+			s.ran.Observe(e)
+			s.noteRun(scope, e)
+		},
+		Tell: func(ctx context.Context, err error) string {
+			if mcpserver.IsOwner(ctx) {
+				return ""
+			}
+			return access.Tell(s.opts.Logger, "a run", err).Error()
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &mcpserver.Runs{
+		OpenWorld: e.Open,
+		Begin:     func(client string) mcpserver.RunSession { return run.Begin(client) },
+		Tools:     run.Tools,
+	}, nil
+}
