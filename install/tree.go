@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -35,7 +36,7 @@ func confined(dir string, single bool) (*source.FS, error) {
 		return nil, err
 	}
 	return source.Dir(real, &source.Options{Label: "source", Single: single, Confine: func(p string) error {
-		if rel, err := filepath.Rel(real, p); err != nil || !filepath.IsLocal(rel) {
+		if !regular.In(real, p) {
 			return errors.New("it leads out of the source")
 		}
 		return nil

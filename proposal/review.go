@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -189,10 +190,7 @@ func newFolder(to, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if real, err := filepath.EvalSymlinks(to); err == nil { // else it is still to be made
-		to = real
-	}
-	folder := filepath.Join(to, name)
+	folder := filepath.Join(regular.Real(to), name)
 	if _, err := os.Lstat(folder); err == nil {
 		return "", fmt.Errorf("%w: %w; name another folder with --to", ErrLocked, &fs.PathError{Op: "making", Path: folder, Err: fs.ErrExist})
 	}

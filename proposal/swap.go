@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -185,13 +186,6 @@ func copyFile(from, to string, mode fs.FileMode) error {
 // isBelow reports whether a path is one of the folders or in one of them.
 func isBelow(name string, folders ...string) bool {
 	return slices.ContainsFunc(folders, func(folder string) bool {
-		if folder == "" {
-			return false
-		}
-		if real, err := filepath.EvalSymlinks(folder); err == nil {
-			folder = real
-		}
-		rel, err := filepath.Rel(folder, name)
-		return err == nil && filepath.IsLocal(rel)
+		return regular.In(regular.Real(folder), name)
 	})
 }

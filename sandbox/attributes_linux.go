@@ -15,6 +15,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // A note is a system call that waits for the supervisor, as the kernel describes it
@@ -91,7 +93,7 @@ func (n *note) obey(folders []string) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
-	inside := slices.ContainsFunc(folders, func(folder string) bool { return within(folder, real) })
+	inside := slices.ContainsFunc(folders, func(folder string) bool { return regular.In(folder, real) })
 	if !inside || int(st.Uid) != os.Geteuid() {
 		return unix.EPERM
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // New returns the executor that puts walls around commands.
@@ -101,7 +103,7 @@ func (c *confined) Execute(ctx context.Context, r Request) (Result, error) {
 	}
 	res, err := c.start(ctx, run, o)
 	res.Executor, res.Unprotected = "confined", c.unprotected(o.Ports)
-	if w := run.Request.Workspace; w.Write && within(w.Dir, run.Dir) { // Landlock cannot take back what a rule gives
+	if w := run.Request.Workspace; w.Write && regular.In(w.Dir, run.Dir) { // Landlock cannot take back what a rule gives
 		res.Unprotected = append(res.Unprotected, "it can change its own skill, which is in the workspace")
 	}
 	return res, err
@@ -168,11 +170,9 @@ func installation(programs string) string {
 	if err != nil {
 		home = "/" // unknown, so it could be anywhere
 	}
-	if real, err := filepath.EvalSymlinks(home); err == nil {
-		home = real
-	}
+	home = regular.Real(home)
 	// The homes of other users lie beside the home.
-	private := root == "/" || within(root, home) || filepath.Dir(root) == filepath.Dir(home) || root == filepath.Join(home, ".local")
+	private := root == "/" || regular.In(root, home) || filepath.Dir(root) == filepath.Dir(home) || root == filepath.Join(home, ".local")
 	switch filepath.Base(programs) {
 	case "shims":
 		if private {

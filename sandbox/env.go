@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -73,16 +74,10 @@ func searchPath(list string, avoid ...string) []string {
 			continue
 		}
 		real, err := filepath.EvalSymlinks(dir)
-		if err != nil || slices.ContainsFunc(avoid, func(a string) bool { return within(a, real) }) {
+		if err != nil || slices.ContainsFunc(avoid, func(a string) bool { return regular.In(a, real) }) {
 			continue
 		}
 		dirs = append(dirs, filepath.Clean(dir))
 	}
 	return dirs
-}
-
-// within reports whether name is dir or in it. An empty dir holds nothing.
-func within(dir, name string) bool {
-	rel, err := filepath.Rel(dir, name)
-	return dir != "" && err == nil && filepath.IsLocal(rel)
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // A process is one of this system.
@@ -113,7 +115,7 @@ func opened(dir string, list []process) (count int, removed int64) {
 			name := fmt.Sprintf("/proc/%d/fd/%s", p.pid, f.Name())
 			file, err := os.Readlink(name)
 			var st syscall.Stat_t
-			if err == nil && strings.HasSuffix(file, " (deleted)") && within(dir, file) && syscall.Stat(name, &st) == nil {
+			if err == nil && strings.HasSuffix(file, " (deleted)") && regular.In(dir, file) && syscall.Stat(name, &st) == nil {
 				sizes[st.Ino] = st.Blocks * 512
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -138,7 +139,7 @@ func (v *resolver) inSkill(name string) bool {
 func (v *resolver) relative(name string) (string, bool) {
 	if filepath.IsAbs(name) || path.IsAbs(name) {
 		for _, dir := range v.roots {
-			if rel, err := filepath.Rel(dir, filepath.FromSlash(name)); dir != "" && err == nil && filepath.IsLocal(rel) {
+			if rel, ok := regular.Rel(dir, filepath.FromSlash(name)); ok {
 				return filepath.ToSlash(rel), true
 			}
 		}
@@ -177,7 +178,7 @@ func (v *resolver) file(files skillFiles, program, name string) (string, error) 
 // folder of the skill. os.Root has no error of its own for this.
 func (v *resolver) escapes(rel string) bool {
 	real, err := filepath.EvalSymlinks(filepath.Join(v.dir, filepath.FromSlash(rel)))
-	return v.dir != "" && err == nil && !within(v.dir, real)
+	return v.dir != "" && err == nil && !regular.In(v.dir, real)
 }
 
 // hintFiles names a few files of the folder in which one was not found.

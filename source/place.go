@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // The kinds of places, from the highest priority to the lowest.
@@ -232,7 +234,7 @@ func (d *discovery) user(search Search) {
 	config := cmp.Or(search.Config, filepath.Join(search.Home, ".config"))
 	d.add(KindUser, filepath.Join(config, "agents", "skills"), func() string { return KindUser + ":.config/agents" })
 	for _, f := range search.More {
-		if rel, err := filepath.Rel(search.Home, f.Path); err == nil && filepath.IsLocal(rel) && !d.mayHave(search.Home, rel) {
+		if rel, ok := regular.Rel(search.Home, f.Path); ok && !d.mayHave(search.Home, rel) {
 			continue
 		}
 		d.add(KindUser, f.Path, func() string {

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -74,15 +74,8 @@ func (a *app) printReport(r *doctor.Report, o doctorOutput) error {
 // workingFolder returns the working folder without links, as findings have it; "" if it
 // is gone.
 func workingFolder() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return dir
-	}
-	return real
+	dir, _ := os.Getwd()
+	return regular.Real(dir)
 }
 
 // A ruleResult is a rule that "doctor --rules --json" prints.

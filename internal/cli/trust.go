@@ -19,6 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -318,8 +319,7 @@ func forgetTrusted(ctx context.Context, ui *screen, file *trust.File, what strin
 		return err
 	}
 	gone, err := file.Forget(ctx, func(s trust.Skill) bool {
-		rel, err := filepath.Rel(folder, s.Folder)
-		return what == "" || s.Name == what || err == nil && filepath.IsLocal(rel)
+		return what == "" || s.Name == what || regular.In(folder, s.Folder)
 	})
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/edit"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -45,7 +46,7 @@ func Edit(name string) (*Editor, error) {
 	e.before, err = readFile(name, maxFile)
 	switch {
 	case err == nil:
-		e.real = resolved(name)
+		e.real = regular.Real(name)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -205,7 +206,7 @@ func (e *Editor) rules(kind string, in Scope) (base []string, list []placed, err
 	if in.Project != "" {
 		base, bans = []string{"projects", e.projectKey(&s, in.Project), "disabled"}, nil
 		for _, p := range s.Projects {
-			if resolved(p.Folder) == resolved(in.Project) {
+			if regular.Real(p.Folder) == regular.Real(in.Project) {
 				bans = p.Disabled
 			}
 		}
@@ -263,7 +264,7 @@ func (e *Editor) agent(s *Settings, name string) (*search.Agent, error) {
 func (e *Editor) projectKey(s *Settings, root string) string {
 	if n := e.node([]string{"projects"}); n != nil {
 		for i, p := range s.Projects {
-			if resolved(p.Folder) == resolved(root) && 2*i < len(n.Content) {
+			if regular.Real(p.Folder) == regular.Real(root) && 2*i < len(n.Content) {
 				return n.Content[2*i].Value
 			}
 		}
@@ -277,8 +278,8 @@ func short(path string) string {
 	if err != nil || home == "" {
 		return path
 	}
-	for _, home := range []string{home, resolved(home)} {
-		if rel, err := filepath.Rel(home, path); err == nil && filepath.IsLocal(rel) && rel != "." {
+	for _, home := range []string{home, regular.Real(home)} {
+		if rel, ok := regular.Rel(home, path); ok && rel != "." {
 			return "~/" + filepath.ToSlash(rel)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/edit"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -79,7 +80,7 @@ func sameRoot(a, b Root) bool {
 	if a.Elsewhere() || b.Elsewhere() {
 		return a.Git == b.Git && a.URL == b.URL && a.Ref == b.Ref && a.Sub == b.Sub
 	}
-	return resolved(a.Path) == resolved(b.Path)
+	return regular.Real(a.Path) == regular.Real(b.Path)
 }
 
 // itemOf returns a root as it is written in the file.
@@ -123,7 +124,7 @@ func (e *Editor) RemoveRoot(name string) (Root, error) {
 	for i, r := range s.Roots {
 		known = append(known, labels[i])
 		abs, err := filepath.Abs(name)
-		if labels[i] != name && r.Git != name && r.URL != name && (r.Elsewhere() || err != nil || resolved(r.Path) != resolved(abs)) {
+		if labels[i] != name && r.Git != name && r.URL != name && (r.Elsewhere() || err != nil || regular.Real(r.Path) != regular.Real(abs)) {
 			continue
 		}
 		if found >= 0 && labels[i] != labels[found] {

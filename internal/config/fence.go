@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -26,12 +27,12 @@ type fence struct {
 func newFence(project string, places func() []string) *fence {
 	home, err := os.UserHomeDir()
 	if err == nil {
-		home = resolved(home)
+		home = regular.Real(home)
 	}
 	return &fence{project, home, sync.OnceValue(func() []string {
 		var real []string
 		for _, place := range places() {
-			real = append(real, resolved(place))
+			real = append(real, regular.Real(place))
 		}
 		return real
 	})}
@@ -41,7 +42,7 @@ func newFence(project string, places func() []string) *fence {
 func (f *fence) inside(real string) error {
 	// A project above the user's home does not own what is in there.
 	ofUser := f.home != "" && above(f.project, f.home) && (above(f.home, real) || above(real, f.home))
-	if within(f.project, real) && !ofUser {
+	if regular.In(f.project, real) && !ofUser {
 		return nil
 	}
 	return fmt.Errorf("it leads to %s, out of the project", real)
@@ -70,7 +71,7 @@ func (f *fence) usual(real string) error {
 func above(folder, path string) bool {
 	want, err := os.Stat(folder)
 	if err != nil {
-		return within(folder, path)
+		return regular.In(folder, path)
 	}
 	for {
 		if info, err := os.Stat(path); err == nil && os.SameFile(info, want) {
@@ -82,20 +83,6 @@ func above(folder, path string) bool {
 		}
 		path = up
 	}
-}
-
-// within reports whether a path is folder or below it, by their names.
-func within(folder, path string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
-}
-
-// resolved returns a path with links resolved; if that fails, the path.
-func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return filepath.Clean(path)
 }
 
 // badPath says what is wrong with the path of a folder in the file of a project, which

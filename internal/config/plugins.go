@@ -8,6 +8,7 @@ import (
 	"runtime"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -51,7 +52,7 @@ func (s *Settings) plugins(search *source.Search) (map[string]plugin, error) {
 		}
 		// A link in a plugin must not bring in what the user has elsewhere.
 		plugins[at] = plugin{only, func(real string) error {
-			if within(resolved(p.Dir), real) {
+			if regular.In(regular.Real(p.Dir), real) {
 				return nil
 			}
 			return fmt.Errorf("it leads to %s, out of the plugin", real)

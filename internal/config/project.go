@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -44,9 +45,9 @@ func CurrentProject(dir string) (string, error) {
 // there, so //host/share is the project's only if its name says so.
 func (p *Project) holds(dir string) bool {
 	if slashed := strings.ReplaceAll(dir, `\`, "/"); strings.HasPrefix(slashed, "//") || strings.HasPrefix(slashed, "/??/") {
-		return within(p.root, filepath.Clean(dir))
+		return regular.In(p.root, filepath.Clean(dir))
 	}
-	return within(p.root, resolved(dir))
+	return regular.In(p.root, regular.Real(dir))
 }
 
 // Scope returns the agent a as it is for work in the folder dir: outside the project it

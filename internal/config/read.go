@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // Options are the flags of a program. repertoire.ConfigOptions explains the fields. A
@@ -86,7 +88,7 @@ func (s *Settings) applyProjects(dir string) {
 	}
 	root := ProjectRoot(dir)
 	for _, r := range s.Projects {
-		if root != "" && resolved(r.Folder) == root {
+		if root != "" && regular.Real(r.Folder) == root {
 			s.Disabled = append(s.Disabled, r.Disabled...)
 		}
 	}

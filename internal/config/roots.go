@@ -8,6 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -110,7 +111,7 @@ func (p *parser) projectPath(r *Root) value {
 			return errorf(n, "roots: %q: %s; a project's configuration names folders of the project, relative to its own folder", path, reason)
 		}
 		r.Path, r.Project = filepath.Join(p.dir, filepath.FromSlash(path)), p.fence.project
-		if err := p.fence.folder(resolved(r.Path)); err != nil {
+		if err := p.fence.folder(regular.Real(r.Path)); err != nil {
 			return errorf(n, "roots: %q: %v", path, err)
 		}
 		return nil
@@ -138,7 +139,7 @@ func projectLabel(n *yaml.Node, r *Root, roots []Root) error {
 		case words.NameKey(other.Label) != key:
 		case other.Project == "":
 			return errorf(n, "roots: label %q is the label of %s in your own configuration; give the project's folder another one", r.Label, other.Path)
-		case resolved(other.Path) != resolved(r.Path):
+		case regular.Real(other.Path) != regular.Real(r.Path):
 			return errorf(n, "roots: label %q is the label of %s too; give one of them another label", r.Label, other.Path)
 		}
 	}
@@ -148,7 +149,7 @@ func projectLabel(n *yaml.Node, r *Root, roots []Root) error {
 // automaticLabel returns "project:" and the path of a folder in the project. The usual
 // folders of the project have labels such as "project:.claude" already.
 func automaticLabel(r *Root) string {
-	rel, err := filepath.Rel(r.Project, resolved(r.Path))
+	rel, err := filepath.Rel(r.Project, regular.Real(r.Path))
 	if err != nil {
 		rel = r.Path
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
@@ -260,7 +261,7 @@ func (s *Settings) ReadUser(name string) error {
 // ReadProject adds the settings in the configuration file of a project, or none of them if
 // the file has a mistake. Its errors are *Error.
 func (s *Settings) ReadProject(name string) error {
-	folder := resolved(filepath.Dir(filepath.Dir(name)))
+	folder := regular.Real(filepath.Dir(filepath.Dir(name)))
 	f := newFence(cmp.Or(ProjectRoot(folder), folder), nil)
 	data, err := readProject(name, f)
 	if err != nil {
@@ -283,7 +284,7 @@ func (s *Settings) parse(name string, data []byte, f *fence) error {
 	maps.Copy(changed.Places, s.Places)
 	p := &parser{file: name, dir: filepath.Dir(name), user: f == nil, fence: f, settings: &changed}
 	if f != nil {
-		p.dir = filepath.Join(resolved(filepath.Dir(p.dir)), filepath.Base(p.dir))
+		p.dir = filepath.Join(regular.Real(filepath.Dir(p.dir)), filepath.Base(p.dir))
 	}
 	if err := p.top(top); err != nil {
 		if bad, ok := errors.AsType[*Error](err); ok && bad.File == "" {

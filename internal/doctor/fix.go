@@ -15,6 +15,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -45,7 +46,7 @@ func Fixes(ctx context.Context, sources []source.Source, fetched string) ([]*Fix
 	var list []*Fix
 	for _, src := range sources {
 		root := src.Info().Root
-		if root == "" || src.Info().Kind == source.KindBundled || within(root, fetched) {
+		if root == "" || src.Info().Kind == source.KindBundled || regular.In(regular.Real(fetched), root) {
 			continue
 		}
 		for ref, err := range src.Skills(ctx, nil) {
@@ -59,18 +60,6 @@ func Fixes(ctx context.Context, sources []source.Source, fetched string) ([]*Fix
 	return slices.CompactFunc(list, func(a, b *Fix) bool { return a.Path == b.Path }), ctx.Err()
 }
 
-// within reports whether a path is a folder or below it; no path is below "".
-func within(name, folder string) bool {
-	if folder == "" {
-		return false
-	}
-	if real, err := filepath.EvalSymlinks(folder); err == nil {
-		folder = real
-	}
-	rel, err := filepath.Rel(folder, name)
-	return err == nil && filepath.IsLocal(rel)
-}
-
 // fixesOf returns the fixes of one skill.
 func fixesOf(c *contents) []*Fix {
 	var list []*Fix
@@ -79,7 +68,7 @@ func fixesOf(c *contents) []*Fix {
 			return
 		}
 		real, err := filepath.EvalSymlinks(c.path(name))
-		if err != nil || !within(real, c.source.Info().Root) {
+		if err != nil || !regular.In(regular.Real(c.source.Info().Root), real) {
 			return
 		}
 		f := &Fix{Path: real, Rules: rules, source: c.source, dir: c.dir, file: c.file, name: name,

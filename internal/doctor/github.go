@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -17,9 +18,9 @@ func (r *Report) GitHub(w io.Writer, base string) error {
 		out.WriteString([...]string{"::error ", "::warning ", "::notice "}[weight(f.Severity)])
 		message := f.text()
 		if filepath.IsAbs(f.Path) {
-			path, ok := below(f.Path, base)
-			if !ok {
-				path = f.Path
+			path := f.Path
+			if rel, ok := regular.Rel(base, path); ok {
+				path = filepath.ToSlash(rel)
 			}
 			out.WriteString("file=" + escapeProperty.Replace(path) + ",")
 			if f.Line > 0 {

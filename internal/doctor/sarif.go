@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -140,24 +141,11 @@ func level(s skill.Severity) string {
 
 // artifact returns where a file is: relative to base if it is below it.
 func artifact(path, base string) sarifArtifact {
-	if rel, ok := below(path, base); ok {
-		u := url.URL{Path: rel}
+	if rel, ok := regular.Rel(base, path); ok {
+		u := url.URL{Path: filepath.ToSlash(rel)}
 		return sarifArtifact{u.String(), sourceRoot}
 	}
 	return sarifArtifact{URI: fileURI(path)}
-}
-
-// below returns the slash-separated path of a file relative to the folder base; ok is
-// false if the file is not below it.
-func below(path, base string) (rel string, ok bool) {
-	if base == "" {
-		return "", false
-	}
-	rel, err := filepath.Rel(base, path)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return "", false
-	}
-	return filepath.ToSlash(rel), true
 }
 
 // fileURI returns the URI of an absolute path.

@@ -98,9 +98,7 @@ func cutHost(remote string) (host, file string, ok bool) {
 
 // inRepository returns where a folder of a clone comes from. Worktrees have one origin too.
 func inRepository(dir string) Place {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
+	dir = regular.Real(dir)
 	for top := dir; ; top = filepath.Dir(top) {
 		common, err := gitDir(filepath.Join(top, ".git"))
 		if err == nil {

@@ -1,4 +1,5 @@
-// Package regular opens files that must be regular ones: those of a catalog, and settings.
+// Package regular opens files that must be regular ones, those of a catalog and settings, and
+// says which files lie in a folder.
 //
 // The one rule: a directory, named pipe, socket or device in the place of a file is an error
 // at once. Such a thing is never read, waited for or replaced.
@@ -10,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 )
 
@@ -69,6 +71,33 @@ func ReadShort(name string, most int64) ([]byte, error) {
 }
 
 var errNoFile = fmt.Errorf("it is %w", ErrSpecial)
+
+// Real returns a path without links; if something in it is not there, the path as it is.
+func Real(path string) string {
+	if path == "" {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}
+
+// Rel returns the path of a file relative to a folder; ok is false if the file is neither the
+// folder nor in it. It looks at the names only, and nothing lies in "".
+func Rel(folder, name string) (rel string, ok bool) {
+	if folder == "" {
+		return "", false
+	}
+	rel, err := filepath.Rel(folder, name)
+	return rel, err == nil && filepath.IsLocal(rel)
+}
+
+// In reports whether a file is a folder or lies in it, see Rel.
+func In(folder, name string) bool {
+	_, ok := Rel(folder, name)
+	return ok
+}
 
 // Check returns an error that matches ErrSpecial for the first name that something other
 // than a regular file has. A missing file is no error: it can be made.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -138,8 +139,5 @@ func below(folders []string, skills []Listed) []Listed {
 
 // inAny reports whether a file is in one of some folders.
 func inAny(folders []string, file string) bool {
-	return slices.ContainsFunc(folders, func(folder string) bool {
-		rel, err := filepath.Rel(folder, file)
-		return err == nil && filepath.IsLocal(rel)
-	})
+	return slices.ContainsFunc(folders, func(folder string) bool { return regular.In(folder, file) })
 }

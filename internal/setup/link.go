@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // A linkError is the error for a file that a link in a project leads to.
@@ -48,7 +49,7 @@ func checkLinks(project, file string) error {
 			at = next
 			continue
 		}
-		if rel, err := filepath.Rel(project, next); err == nil && filepath.IsLocal(rel) {
+		if regular.In(project, next) {
 			return &linkError{next, target}
 		}
 		if links++; links > most {

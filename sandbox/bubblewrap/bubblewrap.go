@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
@@ -97,12 +98,7 @@ func (e *Executor) visible(path string) string {
 // sees reports whether commands see a file. Whether a link in a mounted folder leads to
 // what they do not see shows when they open it.
 func (e *Executor) sees(name string) bool {
-	return slices.ContainsFunc(e.mounts, func(m mount) bool { return within(m.name, name) })
-}
-
-func within(dir, name string) bool {
-	rel, err := filepath.Rel(dir, name)
-	return err == nil && filepath.IsLocal(rel)
+	return slices.ContainsFunc(e.mounts, func(m mount) bool { return regular.In(m.name, name) })
 }
 
 // Execute is of interface sandbox.Executor. It goes on reading from r.Stdin if the command
@@ -118,7 +114,7 @@ func (e *Executor) Execute(ctx context.Context, r sandbox.Request) (sandbox.Resu
 		return sandbox.Result{}, err
 	}
 	defer run.Close()
-	if program := run.Argv[0]; !e.sees(program) && !within(run.Dir, program) {
+	if program := run.Argv[0]; !e.sees(program) && !regular.In(run.Dir, program) {
 		return sandbox.Result{}, &sandbox.Error{Reason: sandbox.NotFound, Fact: "sh: " + program + ": No such file",
 			Hint: "bubblewrap shows system folders only; install the program there, or add its folder to those that commands may read"}
 	}
