@@ -33,10 +33,7 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 	if err != nil {
 		return nil, err
 	}
-	d := &diagnosis{byFolder: make(map[string]string)}
-	for _, e := range all {
-		d.byFolder[folderOf(e.Location)] = e.ID
-	}
+	d := diagnosisOf(all)
 	all, links := repertoire.SplitLinks(all)
 	all = d.held(all)
 	if err := d.skills(ctx, c, o); err != nil {
@@ -62,8 +59,6 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 			p.Path = cmp.Or(p.Path, "configuration")
 			d.report.Add(p)
 		}
-	}
-	for _, a := range append([]*repertoire.Agent{nil}, c.Config().Agents...) {
 		if err := d.listing(ctx, c, a); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -103,7 +104,7 @@ func (c *contents) check(strict bool) []skill.Problem {
 	}
 	reached := c.reached()
 	if c.whole {
-		for _, name := range slices.Sorted(keys(reached)) {
+		for _, name := range slices.Sorted(maps.Keys(reached)) {
 			found = append(found, c.brokenLinks(name)...)
 		}
 		found = append(found, c.unused(reached)...)

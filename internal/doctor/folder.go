@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/inspect"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -65,6 +66,15 @@ type diagnosis struct {
 	byFolder map[string]string // the folder of each skill of the catalog → its ID
 	named    []inspect.Named   // the inspected skills
 	family   families          // of twins
+}
+
+// diagnosisOf returns a diagnosis of a catalog that knows where its skills are.
+func diagnosisOf(all []repertoire.Entry) *diagnosis {
+	d := &diagnosis{byFolder: make(map[string]string)}
+	for _, e := range all {
+		d.byFolder[folderOf(e.Location)] = e.ID
+	}
+	return d
 }
 
 // walk reads and checks every skill of a source.

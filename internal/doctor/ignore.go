@@ -36,12 +36,13 @@ func (r *Report) Ignore(list []config.Ignore, sources []source.Source, strict bo
 	}
 	r.Ignored += len(r.Findings) - len(left)
 	r.Findings = left
+	var problems []skill.Problem
 	for i, entry := range list {
 		if p, ok := problemOf(&entry, used[i], strict); ok {
-			r.Findings = append(r.Findings, Finding{Cost: Author, Problem: p})
+			problems = append(problems, p)
 		}
 	}
-	r.finish()
+	r.Add(problems...)
 }
 
 // matches reports whether an entry leaves out a finding about a source of a kind.

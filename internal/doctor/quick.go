@@ -12,10 +12,7 @@ import (
 // indexing found, and which skills are shadowed, held back or refused. It is a part of what
 // Catalog reports. all are the skills of the catalog, also the shadowed and the held ones.
 func Quick(ctx context.Context, c *repertoire.Catalog, all []repertoire.Entry) (*Report, error) {
-	d := &diagnosis{byFolder: make(map[string]string)}
-	for _, e := range all {
-		d.byFolder[folderOf(e.Location)] = e.ID
-	}
+	d := diagnosisOf(all)
 	var err error
 	if _, d.report.Skills, err = c.Size(ctx); err != nil {
 		return nil, err

@@ -2,8 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"iter"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -11,9 +9,6 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
-
-// keys returns the keys of a set.
-func keys(set map[string]bool) iter.Seq[string] { return maps.Keys(set) }
 
 // A namesake finds files by what a text calls them. All keys are lower-case.
 type namesakes struct {

@@ -173,7 +173,6 @@ var rules = []Rule{
 	{"paste-host", skill.Warning, misleads, "The text names a host where anybody can leave or collect data without a name.", "Look at what is fetched from there, or sent to it."},
 	{"policy", skill.Warning, settings, "A rule that disables skills matches nothing.", "Correct or remove it."},
 	{"private-use", skill.Warning, misleads, "The text has characters of private use, whose meaning nobody can look up.", "Remove them, or write what they mean."},
-	{"requirement-cycle", skill.Warning, author, "Skills require each other.", "Let one of them stand alone."},
 	{"rich-text", skill.Error, refuses, "The SKILL.md is an RTF document.", "Save it as plain text."},
 	{"script-crlf", skill.Warning, confuses, "The first line of a script ends in CR LF, so that it cannot start.", "Run \"skills doctor --fix\"."},
 	{"script-not-executable", skill.Note, author, "A script is not executable.", "Run \"skills doctor --fix\"."},
