@@ -53,10 +53,10 @@ func groups(a *app) []group {
 	}
 	return []group{
 		{"Start", []entry{
-			{"setup", of(a.setupCommand), 0},
+			{"setup", newSetupCommand, 0},
 			{"status", newStatusCommand, 0},
-			{"try", of(a.tryCommand), 0},
-			{"doctor", of(a.doctorCommand), onFolders},
+			{"try", newTryCommand, 0},
+			{"doctor", newDoctorCommand, onFolders},
 		}},
 		{"Find skills", []entry{
 			{"search", newSearchCommand, 0},

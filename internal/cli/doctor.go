@@ -81,7 +81,7 @@ hint. The cost is "unseen" (no model sees the skill as things are), "confusing"
 --rules it is an object with rules, a list of objects with rule, group,
 severity, about and fix.`
 
-func (a *app) doctorCommand() *cobra.Command {
+func newDoctorCommand(e env) *cobra.Command {
 	var strict, listRules, noIgnore bool
 	var o doctorOutput
 	var fix fixFlags
@@ -91,19 +91,20 @@ func (a *app) doctorCommand() *cobra.Command {
 		Long:              doctorHelp + doctorFixHelp,
 		Example:           "  skills doctor\n  skills doctor pdf\n  skills doctor --strict ./my-skill\n  skills doctor --fix\n  skills doctor --sarif --fail-on never . >skills.sarif",
 		Args:              args(0, -1),
-		ValidArgsFunction: arguments(a.env.ofCatalog(skillNames).orFile()),
-		PreRunE:           checked(func([]string) error { return cmp.Or(o.check(a.json), fix.check(strict)) }),
+		ValidArgsFunction: arguments(e.ofCatalog(skillNames).orFile()),
+		PreRunE:           e.checked(func(s *session, _ []string) error { return cmp.Or(o.check(s.json), fix.check(strict)) }),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			s := e.session(cmd)
 			switch {
 			case listRules:
-				return a.printRules(o.format)
+				return printRules(s.screen, o.format)
 			case fix.on:
-				return a.fix(cmd.Context(), args, fix)
+				return runFix(cmd.Context(), s, args, fix)
 			}
-			r, single, err := a.report(cmd.Context(), args, strict, noIgnore)
+			r, single, err := examineAll(cmd.Context(), s, args, strict, noIgnore)
 			o.all = o.all || single
 			if err == nil {
-				err = a.printReport(r, o)
+				err = printReport(s.screen, r, o)
 			}
 			if err == nil && r.Fails(severities[o.failOn]) {
 				err = errReported
@@ -119,9 +120,9 @@ func (a *app) doctorCommand() *cobra.Command {
 	return cmd
 }
 
-// report reports what is wrong with everything, with folders, or with single skills. single
+// examineAll reports what is wrong with everything, with folders, or with single skills. single
 // means that it is about one folder with one skill, or about skills by name.
-func (a *app) report(ctx context.Context, args []string, strict, noIgnore bool) (r *doctor.Report, single bool, err error) {
+func examineAll(ctx context.Context, s *session, args []string, strict, noIgnore bool) (r *doctor.Report, single bool, err error) {
 	isFolder := func(arg string) bool {
 		_, err := os.Stat(arg)
 		return err == nil || !errors.Is(err, fs.ErrNotExist)
@@ -130,7 +131,7 @@ func (a *app) report(ctx context.Context, args []string, strict, noIgnore bool) 
 		r, err := doctor.Folders(ctx, args, strict)
 		return r, err == nil && r.Skills == 1, err
 	}
-	r, skills, err := a.diagnose(ctx, strict, noIgnore)
+	r, skills, err := diagnose(ctx, s, strict, noIgnore)
 	if err == nil && len(args) > 0 {
 		r, err = r.Only(args, mapped(skills, func(l setup.Listed) string { return l.Name }))
 	}
@@ -139,22 +140,22 @@ func (a *app) report(ctx context.Context, args []string, strict, noIgnore bool) 
 
 // diagnose reports what is wrong with the configuration, the catalog and the clients that
 // use it. What cannot be used is a finding, and the rest is checked all the same.
-func (a *app) diagnose(ctx context.Context, strict, noIgnore bool) (*doctor.Report, []setup.Listed, error) {
+func diagnose(ctx context.Context, s *session, strict, noIgnore bool) (*doctor.Report, []setup.Listed, error) {
 	found := checkState()
-	a.lastGood, a.warn = true, func(err error) { found = append(found, mistakes(err)...) }
-	cfg, err := a.readConfig(false)
+	s.lastGood, s.warn = true, func(err error) { found = append(found, mistakes(err)...) }
+	cfg, err := s.readConfig(false)
 	if _, usage := errors.AsType[*usageError](err); usage {
 		return nil, nil, err
 	}
 	var statuses []setup.Status
-	env, homeless := a.setupEnv("")
+	env, homeless := s.setupEnv("")
 	if homeless == nil { // without a home nothing is set up
 		statuses = setup.Scan(env)
 	}
 	var r *doctor.Report
 	seen := clientsView{tried: slices.ContainsFunc(statuses, func(st setup.Status) bool { return len(st.Registrations) > 0 })}
 	if err == nil {
-		r, err = a.examine(ctx, cfg, strict, &seen)
+		r, err = examine(ctx, s, cfg, strict, &seen)
 	} else {
 		found = append(found, mistakes(err)...)
 		r, err = doctor.Sources(ctx, nil, strict)
@@ -170,19 +171,19 @@ func (a *app) diagnose(ctx context.Context, strict, noIgnore bool) (*doctor.Repo
 	}
 	r.Add(found...)
 	if !noIgnore {
-		r.Ignore(a.ignored(), cfg.Sources, strict)
+		r.Ignore(ignored(s), cfg.Sources, strict)
 	}
 	return r, seen.skills, nil
 }
 
 // ignored returns which findings the configuration leaves out. It is nil if the configuration
 // has a mistake, which is reported elsewhere.
-func (a *app) ignored() []config.Ignore {
-	s, err := a.settings()
+func ignored(s *session) []config.Ignore {
+	settings, err := s.settings()
 	if err != nil {
 		return nil
 	}
-	return s.Ignore
+	return settings.Ignore
 }
 
 // clientsView is what clients see of a catalog.
@@ -194,8 +195,8 @@ type clientsView struct {
 
 // examine reports what is wrong with the catalog, and fills in what clients see of it. If the
 // catalog cannot be used, it checks the skills in the sources.
-func (a *app) examine(ctx context.Context, cfg repertoire.Config, strict bool, seen *clientsView) (*doctor.Report, error) {
-	r, unusable := a.examineCatalog(ctx, cfg, strict, seen)
+func examine(ctx context.Context, s *session, cfg repertoire.Config, strict bool, seen *clientsView) (*doctor.Report, error) {
+	r, unusable := examineCatalog(ctx, s, cfg, strict, seen)
 	if unusable == nil {
 		return r, nil
 	}
@@ -207,14 +208,14 @@ func (a *app) examine(ctx context.Context, cfg repertoire.Config, strict bool, s
 }
 
 // examineCatalog is examine for a catalog that can be used.
-func (a *app) examineCatalog(ctx context.Context, cfg repertoire.Config, strict bool, seen *clientsView) (*doctor.Report, error) {
-	c, err := a.openWith(ctx, cfg)
+func examineCatalog(ctx context.Context, s *session, cfg repertoire.Config, strict bool, seen *clientsView) (*doctor.Report, error) {
+	c, err := s.openWith(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	reports, stale := a.rescan(ctx, c)
-	examining := a.progress("examining", 1)
+	reports, stale := s.rescan(ctx, c)
+	examining := s.progress("examining", 1)
 	r, err := doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports, Step: examining.set})
 	examining.done()
 	if err != nil {
@@ -229,7 +230,7 @@ func (a *app) examineCatalog(ctx context.Context, cfg repertoire.Config, strict 
 			Message: "the catalog was damaged and has been rebuilt", Hint: "the damaged file was kept as " + aside})
 	}
 	if seen.tried {
-		if seen.sample, err = a.sample(ctx, c); err != nil {
+		if seen.sample, err = sampleOf(ctx, s, c); err != nil {
 			return nil, err
 		}
 	}

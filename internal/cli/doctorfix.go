@@ -51,10 +51,10 @@ type fixResult struct {
 	Fixes []*doctor.Fix `json:"fixes"`
 }
 
-// fix shows and writes the changes that remove findings in folders, or in the sources of
+// runFix shows and writes the changes that remove findings in folders, or in the sources of
 // the catalog if there are none.
-func (a *app) fix(ctx context.Context, folders []string, f fixFlags) error {
-	sources, err := a.fixable(folders)
+func runFix(ctx context.Context, s *session, folders []string, f fixFlags) error {
+	sources, err := fixable(s, folders)
 	if err != nil {
 		return err
 	}
@@ -67,9 +67,9 @@ func (a *app) fix(ctx context.Context, folders []string, f fixFlags) error {
 		return err
 	}
 	result := fixResult{Fixes: append([]*doctor.Fix{}, list...)}
-	failed, refused := a.writeFixes(ctx, list, f)
-	if a.json {
-		return errors.Join(failed, a.printJSON(result), refused)
+	failed, refused := writeFixes(ctx, s.screen, list, f)
+	if s.json {
+		return errors.Join(failed, s.printJSON(result), refused)
 	}
 	written := 0
 	for _, fix := range list {
@@ -77,11 +77,11 @@ func (a *app) fix(ctx context.Context, folders []string, f fixFlags) error {
 			written++
 		}
 	}
-	return errors.Join(failed, a.printText(fmt.Sprintf("%s to change, %d changed\n", count(len(list), "file"), written)), refused)
+	return errors.Join(failed, s.printText(fmt.Sprintf("%s to change, %d changed\n", count(len(list), "file"), written)), refused)
 }
 
 // fixable returns the sources in which files may be changed.
-func (a *app) fixable(folders []string) ([]source.Source, error) {
+func fixable(s *session, folders []string) ([]source.Source, error) {
 	var sources []source.Source
 	for _, folder := range folders {
 		if _, err := os.Stat(folder); err != nil {
@@ -96,27 +96,27 @@ func (a *app) fixable(folders []string) ([]source.Source, error) {
 	if len(folders) > 0 {
 		return sources, nil
 	}
-	cfg, err := a.readConfig(false)
+	cfg, err := s.readConfig(false)
 	return cfg.Sources, err
 }
 
 // writeFixes shows each change and writes it if the user agrees. It goes on after a failure.
-func (a *app) writeFixes(ctx context.Context, list []*doctor.Fix, f fixFlags) (failed, refused error) {
+func writeFixes(ctx context.Context, ui *screen, list []*doctor.Fix, f fixFlags) (failed, refused error) {
 	var in *bufio.Reader
-	if file, ok := a.stdin.(*os.File); ok && term.IsTerminal(int(file.Fd())) && !f.yes && !a.json {
+	if file, ok := ui.stdin.(*os.File); ok && term.IsTerminal(int(file.Fd())) && !f.yes && !ui.json {
 		in = bufio.NewReader(file)
 	}
 	all := f.yes
 	for _, fix := range list {
-		if !a.json {
-			fmt.Fprint(a.stdout, fix.Diff)
+		if !ui.json {
+			fmt.Fprint(ui.stdout, fix.Diff)
 		}
 		if fix.Warning != "" {
-			a.note("%s: %s", fix.Path, fix.Warning)
+			ui.note("%s: %s", fix.Path, fix.Warning)
 		}
 		answer := ""
 		if in != nil && !all {
-			fmt.Fprint(a.stderr, "skills: write this? [y]es, [n]o, [a]ll, [q]uit: ")
+			fmt.Fprint(ui.stderr, "skills: write this? [y]es, [n]o, [a]ll, [q]uit: ")
 			line, err := in.ReadString('\n')
 			answer = strings.ToLower(strings.TrimSpace(line))
 			if err != nil || answer == "q" || answer == "quit" {

@@ -56,19 +56,19 @@ func (o *doctorOutput) check(json bool) error {
 }
 
 // printReport prints a report in a format.
-func (a *app) printReport(r *doctor.Report, o doctorOutput) error {
+func printReport(ui *screen, r *doctor.Report, o doctorOutput) error {
 	for i, f := range r.Findings {
-		r.Findings[i].Hint = a.named(f.Hint)
+		r.Findings[i].Hint = ui.named(f.Hint)
 	}
 	switch o.format {
 	case "json":
-		return a.printJSON(r)
+		return ui.printJSON(r)
 	case "sarif":
-		return a.printJSON(r.SARIF(workingFolder(), versionOf().Version))
+		return ui.printJSON(r.SARIF(workingFolder(), versionOf().Version))
 	case "github":
-		return r.GitHub(a.stdout, workingFolder())
+		return r.GitHub(ui.stdout, workingFolder())
 	}
-	return a.printFindings(r, o.all || a.verbose)
+	return printFindings(ui, r, o.all || ui.verbose)
 }
 
 // workingFolder returns the working folder without links, as findings have it; "" if it
@@ -85,13 +85,13 @@ type ruleResult struct {
 }
 
 // printRules prints the rules of all findings: as JSON by ID, for people by group.
-func (a *app) printRules(format string) error {
+func printRules(ui *screen, format string) error {
 	rules := mapped(doctor.Rules(), func(r doctor.Rule) ruleResult {
-		r.Fix = a.named(r.Fix)
+		r.Fix = ui.named(r.Fix)
 		return ruleResult{r, r.Group()}
 	})
 	if format == "json" {
-		return a.printJSON(map[string][]ruleResult{"rules": rules})
+		return ui.printJSON(map[string][]ruleResult{"rules": rules})
 	}
 	var out strings.Builder
 	for _, group := range doctor.Groups() {
@@ -103,19 +103,19 @@ func (a *app) printRules(format string) error {
 		}
 		out.WriteString("\n")
 	}
-	return a.printText(strings.TrimSpace(out.String()))
+	return ui.printText(strings.TrimSpace(out.String()))
 }
 
 // printFindings prints a report for people: a summary that fits on a screen, or one line for
 // each finding.
-func (a *app) printFindings(r *doctor.Report, all bool) error {
+func printFindings(ui *screen, r *doctor.Report, all bool) error {
 	if !all {
-		width, ok := terminal(a.stdout)
+		width, ok := terminal(ui.stdout)
 		if !ok {
 			width = screenColumns
 		}
 		home, _ := os.UserHomeDir() // without one, paths are written in full
-		return a.printText(a.named(page{width, home}.summary(r)))
+		return ui.printText(ui.named(page{width, home}.summary(r)))
 	}
 	out := new(strings.Builder)
 	for _, f := range r.Findings {
@@ -127,5 +127,5 @@ func (a *app) printFindings(r *doctor.Report, all bool) error {
 	}
 	fmt.Fprintf(out, "%s: %s, %s, %s\n", count(r.Skills, "skill"),
 		count(r.Errors, "error"), count(r.Warnings, "warning"), count(r.Notes, "note"))
-	return a.printText(a.named(out.String()))
+	return ui.printText(ui.named(out.String()))
 }

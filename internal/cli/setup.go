@@ -116,7 +116,7 @@ type setupFile struct {
 
 // setupRun is one call of setup.
 type setupRun struct {
-	*app
+	*session
 	setup.Request
 	env *setup.Env
 
@@ -127,8 +127,8 @@ type setupRun struct {
 	brief                                    bool   // show no diffs
 }
 
-func (a *app) setupCommand() *cobra.Command {
-	s := &setupRun{app: a}
+func newSetupCommand(e env) *cobra.Command {
+	s := new(setupRun)
 	cmd := &cobra.Command{
 		Use:   "setup [CLIENT…]",
 		Short: "Set clients up to use the catalog",
@@ -139,7 +139,7 @@ func (a *app) setupCommand() *cobra.Command {
 		ValidArgsFunction: arguments(oneOfThese(client.Names)),
 		PreRunE:           checked(s.check),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s.path = cmd.CommandPath()
+			s.session, s.path = e.session(cmd), cmd.CommandPath()
 			return s.run(cmd.Context(), args)
 		},
 	}

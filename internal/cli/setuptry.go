@@ -72,12 +72,12 @@ func (s *setupRun) prepareCatalog(ctx context.Context, r *setupResult) (trial.Sa
 			fmt.Fprint(s.stdout, lineOf(catalog+": %s offered, of %d found in %s", count(offered, "skill"), found, count(len(reports), "source")))
 		}
 	}
-	return s.sample(ctx, c)
+	return sampleOf(ctx, s.session, c)
 }
 
-// sample returns a prompt that a catalog has an answer for.
-func (a *app) sample(ctx context.Context, c *catalog) (trial.Sample, error) {
-	flags, err := a.flags()
+// sampleOf returns a prompt that a catalog has an answer for.
+func sampleOf(ctx context.Context, s *session, c *catalog) (trial.Sample, error) {
+	flags, err := s.flags()
 	if err != nil {
 		return trial.Sample{}, err
 	}

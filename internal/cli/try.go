@@ -68,7 +68,7 @@ type tryFlags struct {
 	deadline time.Duration // 0 means the deadline of the hook
 }
 
-func (a *app) tryCommand() *cobra.Command {
+func newTryCommand(e env) *cobra.Command {
 	var f tryFlags
 	cmd := &cobra.Command{
 		Use:               "try [CLIENT] PROMPT… | --skill NAME | -",
@@ -78,10 +78,11 @@ func (a *app) tryCommand() *cobra.Command {
 		Args:              f.args,
 		ValidArgsFunction: arguments(anyFile(), oneOfThese(trial.Clients)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			s := e.session(cmd)
 			if f.skill != "" {
-				return a.trySkill(cmd.Context(), f.skill)
+				return trySkill(cmd.Context(), s, f.skill)
 			}
-			return a.try(cmd.Context(), args, f)
+			return runTry(cmd.Context(), s, args, f)
 		},
 	}
 	cmd.Flags().StringVar(&f.skill, "skill", "", "try the prompts in the evals of the skill `name`")
@@ -105,13 +106,13 @@ func (f *tryFlags) args(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (a *app) try(ctx context.Context, args []string, f tryFlags) error {
+func runTry(ctx context.Context, s *session, args []string, f tryFlags) error {
 	name, words := trial.Split(args)
-	prompt, err := a.prompt(ctx, words)
+	prompt, err := s.prompt(ctx, words)
 	if err != nil {
 		return err
 	}
-	env, err := a.setupEnv("")
+	env, err := s.setupEnv("")
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (a *app) try(ctx context.Context, args []string, f tryFlags) error {
 		return err
 	}
 	if h.Ignored != nil {
-		a.note("the flags of the hook in %s are left out: %v", h.Registered.File, h.Ignored)
+		s.note("the flags of the hook in %s are left out: %v", h.Registered.File, h.Ignored)
 	}
 	dir, err := os.Getwd()
 	if err != nil {
@@ -131,14 +132,14 @@ func (a *app) try(ctx context.Context, args []string, f tryFlags) error {
 		return err
 	}
 	switch {
-	case a.json:
-		err = a.printJSON(r.Result)
+	case s.json:
+		err = s.printJSON(r.Result)
 	case f.text && !r.OK():
-		_, err = io.WriteString(a.stderr, r.Say(cmp.Or(a.name, ownName)))
+		_, err = io.WriteString(s.stderr, r.Say(cmp.Or(s.name, ownName)))
 	case f.text:
-		_, err = io.WriteString(a.exact(), r.Text)
+		_, err = io.WriteString(s.exact(), r.Text)
 	default:
-		_, err = io.WriteString(a.stdout, r.Say(cmp.Or(a.name, ownName)))
+		_, err = io.WriteString(s.stdout, r.Say(cmp.Or(s.name, ownName)))
 	}
 	if err == nil && !r.OK() {
 		err = errReported
@@ -146,24 +147,24 @@ func (a *app) try(ctx context.Context, args []string, f tryFlags) error {
 	return err
 }
 
-func (a *app) trySkill(ctx context.Context, name string) error {
-	c, err := a.openFresh(ctx, freshen)
+func trySkill(ctx context.Context, s *session, name string) error {
+	c, err := s.openFresh(ctx, freshen)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	s, err := trial.RunSkill(ctx, c.Catalog, name, c.agent)
+	tried, err := trial.RunSkill(ctx, c.Catalog, name, c.agent)
 	switch {
 	case err != nil:
 		return err
-	case a.json:
-		return a.printJSON(s)
+	case s.json:
+		return s.printJSON(tried)
 	}
-	if _, err := io.WriteString(a.stdout, s.Say()); err != nil {
+	if _, err := io.WriteString(s.stdout, tried.Say()); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(s.Prompts, func(o evals.Outcome) bool { return !o.Right }) {
-		a.note("\"skills why %s PROMPT\" explains one of them; \"skills help writing\" says what to change", s.ID)
+	if slices.ContainsFunc(tried.Prompts, func(o evals.Outcome) bool { return !o.Right }) {
+		s.note("\"skills why %s PROMPT\" explains one of them; \"skills help writing\" says what to change", tried.ID)
 	}
 	return nil
 }
