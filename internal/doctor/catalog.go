@@ -68,6 +68,19 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 	return &d.report, nil
 }
 
+// Quick reports what is known of a catalog without looking at the files of skills: what
+// indexing found, and which skills are shadowed, held back or refused. It is a part of what
+// Catalog reports. all are the skills of the catalog, also the shadowed and the held ones.
+func Quick(ctx context.Context, c *repertoire.Catalog, all []repertoire.Entry) (*Report, error) {
+	d := diagnosisOf(all)
+	if _, err := d.indexed(ctx, c); err != nil {
+		return nil, err
+	}
+	d.shadowed(d.held(slices.Clone(all)))
+	d.report.finish()
+	return &d.report, nil
+}
+
 // dropLinks removes the findings in folders that are links to skills: each is reported at the
 // skill.
 func (d *diagnosis) dropLinks(links []repertoire.Entry) {
@@ -107,25 +120,15 @@ func (d *diagnosis) examine(ctx context.Context, c *repertoire.Catalog, offered 
 func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, o Options) error {
 	if o.Strict {
 		for _, src := range c.Config().Sources {
-			d.walk(ctx, src, true)
+			d.walk(ctx, src, true, false)
 		}
 		d.inspectNames()
 		return ctx.Err()
 	}
 	d.inspectSources(ctx, c.Config().Sources)
-	_, found, err := c.Size(ctx)
+	seen, err := d.indexed(ctx, c)
 	if err != nil {
 		return err
-	}
-	d.report.Skills = found
-	reported, err := c.Owner().Problems(ctx)
-	if err != nil {
-		return err
-	}
-	seen := make(map[skill.Problem]bool)
-	for _, r := range reported {
-		seen[r.Problem] = true
-		d.add(r.Source, "", r.Problem, r.Severity == skill.Error)
 	}
 	for _, report := range o.Reports {
 		for _, p := range report.Problems {
@@ -135,6 +138,21 @@ func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, o Options
 		}
 	}
 	return nil
+}
+
+// indexed reports what indexing found, and returns it.
+func (d *diagnosis) indexed(ctx context.Context, c *repertoire.Catalog) (map[skill.Problem]bool, error) {
+	reported, err := c.Owner().Problems(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen := make(map[skill.Problem]bool)
+	for _, r := range reported {
+		seen[r.Problem] = true
+		d.add(r.Source, "", r.Problem, r.Severity == skill.Error)
+	}
+	_, d.report.Skills, err = c.Size(ctx)
+	return seen, err
 }
 
 // held reports skills that are held back from everybody, and returns the others.

@@ -36,8 +36,7 @@ func Folders(ctx context.Context, folders []string, strict bool) (*Report, error
 			return nil, err
 		}
 		before := d.report.Skills + len(d.report.Findings)
-		d.walk(ctx, src, strict)
-		d.files(ctx, src, strict)
+		d.walk(ctx, src, strict, true)
 		if d.report.Skills+len(d.report.Findings) == before {
 			return nil, fmt.Errorf("no SKILL.md in %s", folder)
 		}
@@ -52,8 +51,7 @@ func Folders(ctx context.Context, folders []string, strict bool) (*Report, error
 func Sources(ctx context.Context, sources []source.Source, strict bool) (*Report, error) {
 	var d diagnosis
 	for _, src := range sources {
-		d.walk(ctx, src, strict)
-		d.files(ctx, src, strict)
+		d.walk(ctx, src, strict, true)
 	}
 	d.inspectNames()
 	d.report.finish()
@@ -77,8 +75,9 @@ func diagnosisOf(all []repertoire.Entry) *diagnosis {
 	return d
 }
 
-// walk reads and checks every skill of a source.
-func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
+// walk reads and checks every skill of a source; files: also its files.
+func (d *diagnosis) walk(ctx context.Context, src source.Source, strict, files bool) {
+	var list []examined
 	for ref, err := range src.Skills(ctx, nil) {
 		label := src.Info().Label
 		if err != nil {
@@ -109,24 +108,14 @@ func (d *diagnosis) walk(ctx context.Context, src source.Source, strict bool) {
 			d.add(label, s.Name, located(src, p), false)
 		}
 		d.addInspected(inspectOne(ctx, src, s))
-	}
-}
-
-// files reports what is wrong with the files of every skill of a source.
-func (d *diagnosis) files(ctx context.Context, src source.Source, strict bool) {
-	var list []examined
-	for ref, err := range src.Skills(ctx, nil) {
-		if err != nil {
-			continue // reported by walk
-		}
-		files := readContents(ctx, src, path.Dir(ref.Path), path.Base(ref.Path))
-		if files.skill == nil {
+		if !files {
 			continue
 		}
-		for _, p := range files.check(strict) {
-			d.add(src.Info().Label, files.skill.Name, p, false)
+		c := readContents(ctx, src, path.Dir(ref.Path), path.Base(ref.Path))
+		for _, p := range c.check(strict) {
+			d.add(label, s.Name, p, false)
 		}
-		list = append(list, examined{unread: len(files.unread)})
+		list = append(list, examined{unread: len(c.unread)})
 	}
 	d.unread(list)
 }
