@@ -2,15 +2,12 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,9 +18,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coreos/go-oidc/v3/oidc/oidctest"
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 
+	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/server"
 )
 
 // An httpServer is a process "skills mcp --http".
@@ -161,35 +161,6 @@ func TestServeHTTP(t *testing.T) {
 	}
 }
 
-// TestServeHTTPPublic: a server that others reach through a proxy is closed before the first
-// token, too, although it listens on loopback.
-func TestServeHTTPPublic(t *testing.T) {
-	fixture(t)
-	for public, want := range map[string]int{"https://skills.example": 401, "http://localhost:8080": 400} { // 400: there is no session
-		s := serveHTTP(t, "--public-url", public)
-		if status, body := get(t, s.url); status != want {
-			t.Errorf("%s: %d, %s", public, status, body)
-		}
-		s.interrupt(t)
-	}
-}
-
-// TestServeHTTPAgent: a server of one agent knows no other, and not the whole.
-func TestServeHTTPAgent(t *testing.T) {
-	fixture(t)
-	write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}, other: {}}\n")
-	s := serveHTTP(t, "--agent", "keeper")
-	if health := s.healthy(t); health != `{"status":"ok","skills":1}` {
-		t.Errorf("health %s", health)
-	}
-	for path, want := range map[string]int{"/mcp": 400, "/mcp/keeper": 400, "/mcp/other": 404} {
-		if status, _ := get(t, strings.TrimSuffix(s.url, "/mcp")+path); status != want {
-			t.Errorf("%s: %d, want %d", path, status, want)
-		}
-	}
-	s.interrupt(t)
-}
-
 // TestServeHTTPSessions: a client that names session after session makes no file, and
 // costs neither another client nor a hook on this machine its memory.
 func TestServeHTTPSessions(t *testing.T) {
@@ -299,105 +270,6 @@ func (s *httpServer) call(t *testing.T, from, path, method, tool, arguments stri
 	return string(data)
 }
 
-// TestServeHTTPTokens: once there is a token, a server that is running asks for one, shows
-// what its agent may see, and writes down who read what.
-func TestServeHTTPTokens(t *testing.T) {
-	home := fixture(t)
-	write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}}\n")
-	log := filepath.Join(home, "audit.log")
-	s := serveHTTP(t, "--audit", log, "--audit-prompts")
-	if health := s.healthy(t); health != `{"status":"ok","skills":2}` {
-		t.Errorf("health without tokens: %s", health)
-	}
-	suggest := func(secret, prompt string) (status int, answer string) {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), "POST", strings.TrimSuffix(s.url, "/mcp")+"/v1/suggest", strings.NewReader(`{"prompt":"`+prompt+`","session":"s"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+secret)
-		return send(t, http.DefaultClient, req)
-	}
-	if status, answer := suggest("", "fetch the post"); status != 200 || !strings.Contains(answer, `"name":"post"`) {
-		t.Errorf("without tokens: %d, %s", status, answer)
-	}
-	out, err := exec.Command("skills", "token", "add", "ann", "--agent", "keeper", "--quiet").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v, %s", err, out)
-	}
-	secret := strings.TrimSpace(string(out))
-	if status, _ := suggest("", "feed the cat"); status != 401 {
-		t.Errorf("without the token: %d", status)
-	}
-	if status, answer := suggest(secret, "feed the cat"); status != 200 || !strings.Contains(answer, `"name":"cat"`) {
-		t.Errorf("with the token: %d, %s", status, answer)
-	}
-	if status, answer := suggest(secret, "fetch the post"); status != 200 || strings.Contains(answer, `"name":"post"`) {
-		t.Errorf("outside of the scope: %d, %s", status, answer)
-	}
-	s.token = secret
-	s.call(t, "127.0.0.1", "", "tools/call", "read_skill", `{"id":"cat"}`)
-	if out, err := exec.Command("skills", "token", "revoke", "ann").CombinedOutput(); err != nil {
-		t.Fatalf("%v, %s", err, out)
-	}
-	if status, _ := suggest(secret, "feed the cat"); status != 401 {
-		t.Errorf("with the revoked token: %d", status)
-	}
-	if printed := s.interrupt(t); printed != "" {
-		t.Errorf("it prints %q", printed)
-	}
-	lines, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"client":"127.0.0.1/32","call":"suggest_skills","skills":["post"],"session":"s","prompt":"fetch the post"}
-{"caller":"ann","agent":"keeper","call":"suggest_skills","skills":["cat"],"session":"s","prompt":"feed the cat"}
-{"caller":"ann","agent":"keeper","call":"suggest_skills","session":"s","prompt":"fetch the post"}
-{"caller":"ann","agent":"keeper","call":"read_skill","skills":["cat"]}
-`
-	if got := regexp.MustCompile(`"time":"[^"]*",`).ReplaceAllString(string(lines), ""); got != want {
-		t.Errorf("written down:\n%s", got)
-	}
-}
-
-// TestServeHTTPIssuer: the claim in an issuer's token decides what it shows, and clients are
-// told who the issuer is.
-func TestServeHTTPIssuer(t *testing.T) {
-	fixture(t)
-	write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}}\n")
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	issuer := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "1", Algorithm: "ES256"}}, Algorithms: []string{"ES256"}}
-	site := httptest.NewUnstartedServer(issuer)
-	issuer.SetIssuer("http://" + site.Listener.Addr().String())
-	site.Start()
-	defer site.Close()
-	s := serveHTTP(t, "--oidc-issuer", site.URL, "--oidc-audience", "skills", "--oidc-claim", "groups", "--oidc-agent", "zoo=keeper", "--public-url", "https://skills.example")
-	s.healthy(t)
-	sign := func(claims string) string {
-		return oidctest.SignIDToken(key, "1", "ES256", fmt.Sprintf(`{"iss":%q,"sub":"ann","exp":%d,%s}`, site.URL, time.Now().Add(time.Hour).Unix(), claims))
-	}
-	for claims, want := range map[string]int{
-		`"aud":"skills","groups":["zoo"]`: 400, `"aud":"skills","groups":["keeper"]`: 403, `"aud":"mail","groups":["zoo"]`: 401,
-	} {
-		if status, body := get(t, s.url, "Authorization", "Bearer "+sign(claims)); status != want { // 400: there is no session
-			t.Errorf("%s: %d, %s", claims, status, body)
-		}
-	}
-	s.token = sign(`"aud":"skills","groups":["zoo"]`)
-	if out := s.call(t, "127.0.0.1", "", "tools/call", "list_skills", "{}"); !strings.Contains(out, `"id":"cat"`) || strings.Contains(out, `"id":"post"`) {
-		t.Error(out)
-	}
-	if status, body := get(t, strings.TrimSuffix(s.url, "/mcp")+"/.well-known/oauth-protected-resource/mcp"); status != 200 || !strings.Contains(body, `"https://skills.example/mcp"`) || !strings.Contains(body, site.URL) {
-		t.Errorf("%d, %s", status, body)
-	}
-	if printed := s.interrupt(t); printed != "" {
-		t.Errorf("it prints %q", printed)
-	}
-}
-
 // TestServeHTTPRuns: with a token, clients run scripts of trusted skills of their scope, and
 // /metrics counts them.
 func TestServeHTTPRuns(t *testing.T) {
@@ -473,5 +345,32 @@ func TestServeHTTPProposals(t *testing.T) {
 	}
 	if out := call(t, 0, "proposals"); !strings.Contains(out, post) || !strings.Contains(out, "\tclient test\t") || strings.Contains(out, cat) {
 		t.Error(out)
+	}
+}
+
+// TestMCPFlags: each flag says what its name says.
+func TestMCPFlags(t *testing.T) {
+	var o mcpOptions
+	f := pflag.NewFlagSet("mcp", pflag.ContinueOnError)
+	o.flags(f)
+	err := f.Parse([]string{"--http", "8080", "--allow-proposals", "--reviewer", "keeper", "--allow-run", "--executor", "virtual", "--allow-unconfined",
+		"--token-file", "token", "--oidc-issuer", "https://login.example", "--oidc-audience", "skills", "--oidc-claim", "groups",
+		"--oidc-agent", "zoo=keeper", "--oidc-agent", "all=", "--public-url", "https://skills.example", "--audit", "log", "--audit-prompts", "--ui",
+		"--allow-host", "host", "--allow-origin", "https://origin.example", "--rate", "7"})
+	if err := cmp.Or(err, o.check(""), o.checkHTTP()); err != nil {
+		t.Fatal(err)
+	}
+	if !o.Propose || o.Reviewer != "keeper" || !o.Run || o.Executor != "virtual" || !o.Unconfined {
+		t.Errorf("%+v", o.Options)
+	}
+	want := server.HTTPOptions{
+		Admission: server.Admission{
+			TokenFile: "token", PublicURL: "https://skills.example",
+			Issuer: access.OIDCOptions{Issuer: "https://login.example", Audience: "skills", Claim: "groups", Agents: []access.Claimed{{Value: "zoo", Agent: "keeper"}, {Value: "all"}}},
+		},
+		Addr: "8080", Hosts: []string{"host"}, Origins: []string{"https://origin.example"}, Rate: 7, Audit: "log", AuditPrompts: true, Page: true,
+	}
+	if diff := gocmp.Diff(want, o.http); diff != "" {
+		t.Error(diff)
 	}
 }
