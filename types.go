@@ -4,6 +4,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/query"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -71,7 +72,7 @@ type (
 	Snippet = search.Snippet
 
 	// A SyntaxError says what is wrong with a Query whose Syntax is set, and where.
-	SyntaxError = search.SyntaxError
+	SyntaxError = query.SyntaxError
 
 	// A Budget bounds a block and chooses its form. The zero Budget is a good one.
 	Budget = contextprovider.Budget

@@ -19,7 +19,6 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/intent"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -49,12 +48,12 @@ func backgroundPrompts() ([]string, error) {
 // A Calibrator measures which demand prompts that need no skill reach in a catalog, and for
 // agents in their scopes: index.Index.Calibrate keeps what it finds.
 type Calibrator struct {
-	searcher *Searcher
-	agents   []*Agent
+	ranker *ranker
+	agents []*Agent
 }
 
 // Calibrator returns a Calibrator for the whole catalog and for these agents.
-func (x *Searcher) Calibrator(agents []*Agent) *Calibrator { return &Calibrator{x, agents} }
+func (x *ranker) Calibrator(agents []*Agent) *Calibrator { return &Calibrator{x, agents} }
 
 // Prompts returns the prompts that need no skill.
 func (c *Calibrator) Prompts() ([]string, error) { return backgroundPrompts() }
@@ -62,12 +61,12 @@ func (c *Calibrator) Prompts() ([]string, error) { return backgroundPrompts() }
 // Due reports whether the calibration of a set is of another base, of other weights or of
 // other agents, or no longer fits.
 func (c *Calibrator) Due(s *snapshot.Set) bool {
-	if c.searcher.outdated(s) != "" || s.Calibration.Base != s.BaseGeneration() {
+	if c.ranker.outdated(s) != "" || s.Calibration.Base != s.BaseGeneration() {
 		return true
 	}
 	due := false
 	err := s.Read(func(v *snapshot.View) error {
-		h, err := c.searcher.heldIn(v)
+		h, err := c.ranker.scopes.heldIn(v)
 		due = slices.ContainsFunc(c.all(), func(a *Agent) bool {
 			_, ok := s.Calibration.Demands[a.scopeKey(h)]
 			return !ok
@@ -83,7 +82,7 @@ func (c *Calibrator) all() []*Agent { return append([]*Agent{nil}, c.agents...) 
 // Calibrate ranks the prompts in the set as a search does, on all processors. What the set
 // knows of other agents already is kept: another program may have configured them.
 func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Embedder, vectors []embed.Vector) (*snapshot.Calibration, error) {
-	x := c.searcher
+	x := c.ranker
 	prompts, err := backgroundPrompts()
 	if err != nil {
 		return nil, err
@@ -104,7 +103,7 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 		}
 	}
 	var h *held
-	if err := s.Read(func(v *snapshot.View) (err error) { h, err = x.heldIn(v); return err }); err != nil {
+	if err := s.Read(func(v *snapshot.View) (err error) { h, err = x.scopes.heldIn(v); return err }); err != nil {
 		return nil, err
 	}
 	for _, a := range c.all() {
@@ -112,7 +111,7 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 		if _, ok := found.Demands[key]; ok {
 			continue
 		}
-		b := backgroundRun{x, s, a, h, e, scaleOf(found), prompts, vectors}
+		b := backgroundRun{x, s, a, h, scaleOf(found), prompts, vectors}
 		if found.Demands[key], err = b.demands(ctx); err != nil {
 			return nil, err
 		}
@@ -126,14 +125,13 @@ const maxScopes = 64
 
 // backgroundRun ranks prompts that need no skill in the scope of one agent.
 type backgroundRun struct {
-	*Searcher
-	set      *snapshot.Set
-	agent    *Agent
-	held     *held
-	embedder embed.Embedder
-	scale    rank.Cosines
-	prompts  []string
-	vectors  []embed.Vector
+	*ranker
+	set     *snapshot.Set
+	agent   *Agent
+	held    *held
+	scale   rank.Cosines
+	prompts []string
+	vectors []embed.Vector
 }
 
 // demands returns the demands of the prompts in rising order.
@@ -161,9 +159,9 @@ func (b *backgroundRun) demands(ctx context.Context) (snapshot.Demands, error) {
 // demand returns the demand of a prompt. A prompt that names a skill for certain gets an
 // offer at any threshold, so its demand counts as 1.
 func (b *backgroundRun) demand(ctx context.Context, v *snapshot.View, i int) (float32, error) {
-	r := &retrieval{view: v, analyzer: b.analyzers.Get().(*words.Analyzer), embedder: b.embedder, scale: b.scale}
+	r := b.retrieval(v)
 	defer b.analyzers.Put(r.analyzer)
-	r.Kind = string(intent.Of(b.prompts[i]))
+	r.scale, r.Kind = b.scale, string(intent.Of(b.prompts[i]))
 	var vector embed.Vector
 	if b.vectors != nil {
 		vector = b.vectors[i]
@@ -214,7 +212,7 @@ func spreads(s *snapshot.Set, prompts []embed.Vector) (mean, deviation [2]float6
 
 // method identifies the prompts that need no skill and everything that their demands
 // depend on, but for the catalog and the embedder.
-func (x *Searcher) method() string {
+func (x *ranker) method() string {
 	params, err := json.Marshal(struct {
 		*rank.Params
 		CertainTriggers bool

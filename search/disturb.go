@@ -41,7 +41,7 @@ type Background struct {
 }
 
 // setThreshold sets from which demand on skills are relevant.
-func (x *Searcher) setThreshold(r *retrieval, q Query) {
+func (x *ranker) setThreshold(r *retrieval, q Query) {
 	threshold, rate := q.Threshold, q.Disturb
 	if threshold == 0 && rate == 0 {
 		threshold, rate = x.opts.Threshold, x.opts.Disturb
@@ -58,7 +58,7 @@ func (x *Searcher) setThreshold(r *retrieval, q Query) {
 
 // setBackground looks up the demands of the prompts that need no skill in the scope of an
 // agent, or else in the whole catalog.
-func (x *Searcher) setBackground(r *retrieval, a *Agent) {
+func (x *ranker) setBackground(r *retrieval, a *Agent) {
 	b, s := &r.Background, r.view.Set
 	if b.Missing = x.outdated(s); b.Missing != "" {
 		b.Due = true
@@ -85,8 +85,8 @@ func (r *retrieval) key(a *Agent) string {
 }
 
 // outdated says why the calibration of a set cannot be used; "" means that it can.
-func (x *Searcher) outdated(s *snapshot.Set) string {
-	type reason struct{ *Searcher }
+func (x *ranker) outdated(s *snapshot.Set) string {
+	type reason struct{ *ranker }
 	why, _ := remember(s, mostPolicies, reason{x}, func() (string, error) {
 		switch c := s.Calibration; {
 		case c == nil:

@@ -54,14 +54,14 @@ func (e *Entry) Verify(digest string) error {
 // a skill outside the agent's scope it returns a *NotFoundError, as for a skill that
 // does not exist. A skill that is held back is a *HeldError, unless Agent.Held is set; for
 // an agent it says as much as HeldError.ForAgent.
-func (x *Searcher) Lookup(ctx context.Context, id string, a *Agent) (e Entry, err error) {
-	err = x.readHeld(ctx, a, func(v *snapshot.View, h *held) error {
-		i, err := x.lookup(v, id)
+func (x *directory) Lookup(ctx context.Context, id string, a *Agent) (e Entry, err error) {
+	err = x.scopes.readHeld(ctx, a, func(v *snapshot.View, h *held) error {
+		i, err := x.scopes.lookup(v, id)
 		if err == nil {
 			e = entryOf(v, i)
 			x.setAvailable(ctx, v, &e)
 			if a == nil || !a.Held {
-				e.Sealed = x.policy.Load().sealed(e.Source, e.Dir())
+				e.Sealed = x.scopes.policy.Load().sealed(e.Source, e.Dir())
 			}
 			return nil
 		}
@@ -115,11 +115,11 @@ type ListOptions struct {
 
 // List returns the skills that the agent sees, sorted by name, also those of sources that
 // are away. o may be nil.
-func (x *Searcher) List(ctx context.Context, a *Agent, o *ListOptions) (list []Entry, err error) {
+func (x *directory) List(ctx context.Context, a *Agent, o *ListOptions) (list []Entry, err error) {
 	if o == nil {
 		o = new(ListOptions)
 	}
-	err = x.readHeld(ctx, a, func(v *snapshot.View, h *held) error {
+	err = x.scopes.readHeld(ctx, a, func(v *snapshot.View, h *held) error {
 		all := v
 		if o.Held && h != nil {
 			sc, err := scopeOf(v, a, h.released)
@@ -152,13 +152,13 @@ func (x *Searcher) List(ctx context.Context, a *Agent, o *ListOptions) (list []E
 }
 
 // Pinned returns the pinned skills that the agent sees, in its order.
-func (x *Searcher) Pinned(ctx context.Context, a *Agent) (list []Entry, err error) {
-	err = x.read(ctx, a, func(v *snapshot.View) error {
+func (x *directory) Pinned(ctx context.Context, a *Agent) (list []Entry, err error) {
+	err = x.scopes.read(ctx, a, func(v *snapshot.View) error {
 		list = make([]Entry, len(v.Scope.Pinned))
 		for n, i := range v.Scope.Pinned {
 			list[n] = entryOf(v, i)
 			x.setAvailable(ctx, v, &list[n])
-			list[n].Sealed = x.policy.Load().sealed(list[n].Source, list[n].Dir())
+			list[n].Sealed = x.scopes.policy.Load().sealed(list[n].Source, list[n].Dir())
 		}
 		return nil
 	})
@@ -167,28 +167,18 @@ func (x *Searcher) Pinned(ctx context.Context, a *Agent) (list []Entry, err erro
 
 // Count returns how many skills the agent is offered under their names, also those that are
 // unavailable. It reads no skill.
-func (x *Searcher) Count(ctx context.Context, a *Agent) (n int, err error) {
-	err = x.read(ctx, a, func(v *snapshot.View) error {
+func (x *directory) Count(ctx context.Context, a *Agent) (n int, err error) {
+	err = x.scopes.read(ctx, a, func(v *snapshot.View) error {
 		n = v.Scope.Visible
 		return nil
 	})
 	return n, err
 }
 
-// Mode returns what the current set allows ranking to be based on, see Ranking. It asks no
-// embedder: only an answer tells that one is slow.
-func (x *Searcher) Mode(ctx context.Context) (string, error) {
-	set, err := x.sets.Current(ctx)
-	if err != nil {
-		return "", err
-	}
-	return modeOf(set, x.embedderOf(set)), nil
-}
-
 // Size returns how many skills are offered and how many SKILL.md files were found
 // in all.
-func (x *Searcher) Size(ctx context.Context) (offered, found int, err error) {
-	err = x.read(ctx, nil, func(v *snapshot.View) error {
+func (x *directory) Size(ctx context.Context) (offered, found int, err error) {
+	err = x.scopes.read(ctx, nil, func(v *snapshot.View) error {
 		offered, found = v.Scope.Visible, v.Set.Found
 		return nil
 	})
@@ -203,8 +193,8 @@ type SourceSize struct {
 }
 
 // SourceSizes returns the sizes of the sources of the catalog. It reads no skill.
-func (x *Searcher) SourceSizes(ctx context.Context) (sizes []SourceSize, err error) {
-	err = x.read(ctx, nil, func(v *snapshot.View) error {
+func (x *directory) SourceSizes(ctx context.Context) (sizes []SourceSize, err error) {
+	err = x.scopes.read(ctx, nil, func(v *snapshot.View) error {
 		sizes = make([]SourceSize, len(v.Set.Sources)) // read may call this function again
 		for i, s := range v.Set.Sources {
 			sizes[i] = SourceSize{Source: s.Label, Skills: v.Source(s.Label).Count(), Away: s.Away}

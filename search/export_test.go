@@ -6,13 +6,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/search/query"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 const (
 	Depth     = depth
 	BodyStart = bodyStart
-	MaxDepth  = maxDepth
 )
 
 // CheckSnippet checks what is true of every snippet.
@@ -37,12 +37,12 @@ func CheckSnippet(t testing.TB, s Snippet, length int) {
 }
 
 // Compiled returns what SQLite gets of a query in the query language.
-func Compiled(query string) string {
-	c, err := compile(query)
+func Compiled(text string) string {
+	q, err := query.Parse(text)
 	if err != nil {
 		return err.Error()
 	}
-	return c.root.fts()
+	return q.FTS()
 }
 
 // MostScopes bounds how many scopes a set remembers.

@@ -22,7 +22,7 @@ type held struct {
 }
 
 // heldIn returns the skills of a set that are held back; nil means none.
-func (x *Searcher) heldIn(v *snapshot.View) (*held, error) {
+func (x *scopes) heldIn(v *snapshot.View) (*held, error) {
 	p := x.policy.Load()
 	if p == nil {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 // judge orders candidates, best first, and sets the probability that each is wanted.
 // For a prompt of a kind that needs no skill, only the skills that it names for
 // certain are relevant.
-func (x *Searcher) judge(r *retrieval, candidates []rank.Candidate) []rank.Scored {
+func (x *ranker) judge(r *retrieval, candidates []rank.Candidate) []rank.Scored {
 	scored := rank.Order(candidates, r.prompt.full, *x.opts.Params)
 	for i, left := 0, rank.GateDepth; i < len(scored) && left > 0; i++ {
 		r.measure(&scored[i])

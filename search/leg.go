@@ -19,7 +19,7 @@ type textLeg interface {
 
 // leg returns the text leg for a set: the engine of the store if the set lacks the
 // full text and the engine can rank, otherwise the snapshots.
-func (x *Searcher) leg(s *snapshot.Set) textLeg {
+func (x *ranker) leg(s *snapshot.Set) textLeg {
 	if engine, ok := x.engine(s); ok && !s.Compiled {
 		return engine
 	}
@@ -90,7 +90,7 @@ func (l engineLeg) find(ctx context.Context, v *snapshot.View, query string, k i
 }
 
 // engine returns the engine of the store, if that ranks text and has a query language.
-func (x *Searcher) engine(s *snapshot.Set) (l engineLeg, ok bool) {
+func (x *ranker) engine(s *snapshot.Set) (l engineLeg, ok bool) {
 	engine, ok := x.store.(store.TextSearcher)
 	if !ok {
 		return engineLeg{}, false

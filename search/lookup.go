@@ -12,7 +12,7 @@ import (
 )
 
 // lookup is lookup that also says how much of the catalog has not been read yet.
-func (x *Searcher) lookup(v *snapshot.View, id string) (int, error) {
+func (x *scopes) lookup(v *snapshot.View, id string) (int, error) {
 	i, err := lookup(v, id)
 	if missing, ok := errors.AsType[*NotFoundError](err); ok {
 		missing.Unread = x.unread(v.Set)

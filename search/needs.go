@@ -60,8 +60,8 @@ func (e *Entry) setRequired(v *snapshot.View, i int) {
 
 // setAvailable sets the state of a skill whose commands or variables are missing. Only
 // entries that somebody is shown get one: the look-up touches the disk.
-func (x *Searcher) setAvailable(ctx context.Context, v *snapshot.View, e *Entry) {
-	if x.opts.Missing == nil || e.State != Offered {
+func (x *directory) setAvailable(ctx context.Context, v *snapshot.View, e *Entry) {
+	if x.missing == nil || e.State != Offered {
 		return
 	}
 	n := skill.Needs{Commands: e.Needs.Commands, AnyOf: e.Needs.AnyOf, Env: e.Needs.Env}
@@ -74,7 +74,7 @@ func (x *Searcher) setAvailable(ctx context.Context, v *snapshot.View, e *Entry)
 	if n.Empty() {
 		return
 	}
-	if missing := x.opts.Missing(ctx, n); len(missing) > 0 {
+	if missing := x.missing(ctx, n); len(missing) > 0 {
 		e.State, e.Reason = Unavailable, "needs "+strings.Join(missing, ", and ")
 	}
 }
@@ -85,13 +85,13 @@ const maxChain = 3
 
 // setChain looks for a relevant skill that requires skill i, itself or through others, and
 // notes the shortest way.
-func (x *Searcher) setChain(ctx context.Context, e *Explanation, r *retrieval, i int) {
+func (x *explainer) setChain(ctx context.Context, e *Explanation, r *retrieval, i int) {
 	for _, s := range r.scored {
 		if !s.Relevant {
 			continue
 		}
 		first := entryOf(r.view, s.Key)
-		x.setAvailable(ctx, r.view, &first)
+		x.dir.setAvailable(ctx, r.view, &first)
 		if chain := chainTo(r.view, s.Key, i); first.State == Offered && len(chain) > 0 {
 			e.chain, e.RequiredBy = chain, chain[len(chain)-1]
 			return

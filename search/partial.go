@@ -31,7 +31,7 @@ func Caveat(unread int) string {
 
 // SetSources sets the labels of all sources of the catalog, so that answers can say that
 // some have not been searched yet.
-func (x *Searcher) SetSources(labels []string) { x.labels.Store(&labels) }
+func (x *scopes) SetSources(labels []string) { x.labels.Store(&labels) }
 
 // A Part says in results that programs read that some sources have not been read yet.
 type Part struct {
@@ -44,7 +44,7 @@ func PartOf(unread int) Part { return Part{unread > 0, unread} }
 
 // Unread returns how many sources have not been searched completely so far and are not away
 // either: what is not found may still be there.
-func (x *Searcher) Unread(ctx context.Context) (n int, err error) {
+func (x *scopes) Unread(ctx context.Context) (n int, err error) {
 	set, err := x.sets.Current(ctx)
 	if err != nil {
 		return 0, err
@@ -53,7 +53,7 @@ func (x *Searcher) Unread(ctx context.Context) (n int, err error) {
 }
 
 // unread is Unread for a set.
-func (x *Searcher) unread(s *snapshot.Set) (n int) {
+func (x *scopes) unread(s *snapshot.Set) (n int) {
 	labels := x.labels.Load()
 	if labels == nil {
 		return 0
@@ -87,7 +87,7 @@ func (r *Ranking) Caveat() string {
 	return ""
 }
 
-func (x *Searcher) asOf() time.Time {
+func (x *ranker) asOf() time.Time {
 	if x.opts.AsOf == nil {
 		return time.Time{}
 	}
@@ -96,7 +96,7 @@ func (x *Searcher) asOf() time.Time {
 
 // stored returns a skill as the store keeps it. ok is false if it was removed after the view
 // was made, and if the store cannot be reached: an answer can do without.
-func (x *Searcher) stored(ctx context.Context, row int64) (s *skill.Skill, ok bool, err error) {
+func (x *ranker) stored(ctx context.Context, row int64) (s *skill.Skill, ok bool, err error) {
 	if s, ok, err = x.store.Skill(ctx, row); errors.Is(err, store.ErrUnreachable) {
 		return nil, false, nil
 	}

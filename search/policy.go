@@ -89,7 +89,7 @@ type policy struct {
 
 // SetPolicy replaces the policy; nil means none. kinds are the kinds of the sources, by
 // label.
-func (x *Searcher) SetPolicy(p *Policy, kinds map[string]string) {
+func (x *scopes) SetPolicy(p *Policy, kinds map[string]string) {
 	if p == nil || len(p.Disabled)+len(p.Ask)+len(p.Installed)+len(p.Lower)+len(p.Private) == 0 {
 		x.policy.Store(nil)
 		return
@@ -115,7 +115,7 @@ func (p *policy) sources(v *snapshot.View, list []string) snapshot.Skills {
 
 // lowerIn returns the skills of sources that are trusted less; nil means that there is no
 // such source.
-func (x *Searcher) lowerIn(v *snapshot.View) (snapshot.Skills, error) {
+func (x *scopes) lowerIn(v *snapshot.View) (snapshot.Skills, error) {
 	p := x.policy.Load()
 	if p == nil || len(p.Lower) == 0 {
 		return nil, nil

@@ -116,7 +116,7 @@ func (p *prompt) choose(all int) {
 func (p *prompt) query() string {
 	list := make([]string, len(p.terms))
 	for i, t := range p.terms {
-		list[i] = indexTerm{text: t.text}.fts()
+		list[i] = `"` + t.text + `"` // terms have no quotes
 	}
 	return strings.Join(list, " OR ")
 }

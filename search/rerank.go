@@ -21,7 +21,7 @@ const bodyStart = 1000
 // is one, reorder the best of them. Which skills are relevant stays as rank decided;
 // if relevant is set, the others are left out. If the reranker fails or is late, the
 // order of rank stays, and the mode says so.
-func (x *Searcher) order(ctx context.Context, r *retrieval, relevant bool) error {
+func (x *ranker) order(ctx context.Context, r *retrieval, relevant bool) error {
 	r.all = x.judge(r, r.candidates)
 	r.Background.Higher = rank.Higher(r.demands, r.Demand.Probability)
 	if relevant {
@@ -69,7 +69,7 @@ func rerankable(scored []rank.Scored, n int) []int {
 }
 
 // document returns what a reranker reads of a candidate.
-func (x *Searcher) document(ctx context.Context, r *retrieval, i int) (string, error) {
+func (x *ranker) document(ctx context.Context, r *retrieval, i int) (string, error) {
 	d := r.view.Doc(i)
 	text := d.Name + ": " + d.Description
 	s, ok, err := x.stored(ctx, d.Row)
@@ -81,7 +81,7 @@ func (x *Searcher) document(ctx context.Context, r *retrieval, i int) (string, e
 
 // rerank returns one score for each document. At the deadline it returns an error,
 // even if the reranker ignores its context.
-func (x *Searcher) rerank(ctx context.Context, query string, documents []string) ([]float64, error) {
+func (x *ranker) rerank(ctx context.Context, query string, documents []string) ([]float64, error) {
 	scores, err := start(ctx, "reranker", x.opts.RerankDeadline, func(ctx context.Context) ([]float64, error) {
 		return x.opts.Reranker.Rerank(ctx, query, documents)
 	})()

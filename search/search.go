@@ -53,7 +53,7 @@ type Query struct {
 	// Syntax makes Text a query in the language of SQLite's FTS5, with the columns
 	// name, description, tags and body; words match by their stems. Matches are
 	// ranked by BM25 alone: vectors, the reranker, Threshold, Fitting and probabilities
-	// are not used. A malformed query is a *SyntaxError.
+	// are not used. A malformed query is a *query.SyntaxError.
 	Syntax bool
 }
 
@@ -131,7 +131,7 @@ type Matched struct {
 
 // Search answers a query. It applies the agent's scope before it chooses the best
 // skills. If the embedder fails or is late, text ranks alone, and the mode says so.
-func (x *Searcher) Search(ctx context.Context, q Query) (a Answer, err error) {
+func (x *ranker) Search(ctx context.Context, q Query) (a Answer, err error) {
 	if q.Limit <= 0 {
 		q.Limit = 10
 	}
@@ -186,13 +186,22 @@ type retrieval struct {
 	reranked map[int]float64 // the reranker's scores
 }
 
+// retrieval returns a retrieval in a view. The caller gives its analyzer back.
+func (x *ranker) retrieval(v *snapshot.View) *retrieval {
+	r := &retrieval{view: v, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set)}
+	if x.outdated(v.Set) == "" {
+		r.scale = scaleOf(v.Set.Calibration)
+	}
+	return r
+}
+
 // available returns the hit of a candidate, or else of the first of its copies that has what
 // it needs; ok is false if none has.
-func (x *Searcher) available(ctx context.Context, r *retrieval, s rank.Scored) (h Hit, ok bool) {
+func (x *ranker) available(ctx context.Context, r *retrieval, s rank.Scored) (h Hit, ok bool) {
 	copies := r.copies[s.Key]
 	for {
 		h = r.hit(&s)
-		if x.setAvailable(ctx, r.view, &h.Entry); h.State != Unavailable {
+		if x.dir.setAvailable(ctx, r.view, &h.Entry); h.State != Unavailable {
 			return h, true
 		}
 		if len(copies) == 0 {
@@ -218,21 +227,18 @@ func (r *retrieval) hit(s *rank.Scored) Hit {
 
 // retrieve runs the text leg while the embedder works, then the vector leg, and calls
 // f with what they found. It calls f again if a file turns out to be damaged.
-func (x *Searcher) retrieve(ctx context.Context, q Query, f func(*retrieval) error) error {
+func (x *ranker) retrieve(ctx context.Context, q Query, f func(*retrieval) error) error {
 	text := words.CutMiddle(q.Text, MaxPrompt)
-	return x.readHeld(ctx, q.Agent, func(v *snapshot.View, h *held) error {
+	return x.scopes.readHeld(ctx, q.Agent, func(v *snapshot.View, h *held) error {
 		v = q.narrowed(v)
-		r := &retrieval{view: v, held: h, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set),
-			onlyFitting: q.Fitting, least: q.Least}
+		r := x.retrieval(v)
 		defer x.analyzers.Put(r.analyzer)
+		r.held, r.onlyFitting, r.least = h, q.Fitting, q.Least
 		var err error
-		if r.lower, err = x.lowerIn(v); err != nil {
+		if r.lower, err = x.scopes.lowerIn(v); err != nil {
 			return err
 		}
-		if x.outdated(v.Set) == "" {
-			r.scale = scaleOf(v.Set.Calibration)
-		}
-		r.Kind, r.Unread, r.AsOf = string(intent.Of(text)), x.unread(v.Set), x.asOf()
+		r.Kind, r.Unread, r.AsOf = string(intent.Of(text)), x.scopes.unread(v.Set), x.asOf()
 		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
 		err = x.find(ctx, r, text, func() (vector embed.Vector) {
 			vector, r.Mode = embedded()
@@ -260,7 +266,7 @@ func (q *Query) narrowed(v *snapshot.View) *snapshot.View {
 
 // find runs the text leg, waits for the vector of the prompt, runs the vector leg and
 // collects the candidates.
-func (x *Searcher) find(ctx context.Context, r *retrieval, text string, embedded func() embed.Vector) (err error) {
+func (x *ranker) find(ctx context.Context, r *retrieval, text string, embedded func() embed.Vector) (err error) {
 	leg := x.leg(r.view.Set)
 	if r.prompt, err = newPrompt(ctx, r.analyzer, text, r.view, leg); err != nil {
 		return err
@@ -348,7 +354,7 @@ func (r *retrieval) setIDs() {
 // embedPrompt starts to embed a prompt with the embedder of a set, and returns a
 // function that waits for the vector until the deadline. A nil vector means that
 // text ranks alone; the mode says why.
-func (x *Searcher) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string) func() (embed.Vector, string) {
+func (x *ranker) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string) func() (embed.Vector, string) {
 	if e == nil || s.Size() == 0 {
 		return func() (embed.Vector, string) { return nil, modeOf(s, e) }
 	}
@@ -361,6 +367,16 @@ func (x *Searcher) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Emb
 		vectors, err := wait()
 		return checkPrompt(s, vectors, err)
 	}
+}
+
+// Mode returns what the current set allows ranking to be based on, see Ranking. It asks no
+// embedder: only an answer tells that one is slow.
+func (x *ranker) Mode(ctx context.Context) (string, error) {
+	set, err := x.scopes.sets.Current(ctx)
+	if err != nil {
+		return "", err
+	}
+	return modeOf(set, x.embedderOf(set)), nil
 }
 
 // modeOf returns the mode of answers from a set if its embedder answers.

@@ -1,6 +1,6 @@
 // Package search is the read side of a catalog: a prompt, an agent and a set of
 // snapshots in, an answer out. It also explains an answer (Why), shows what matches
-// (Snippets), lists and looks up skills, and finds twins.
+// (Snippets), lists and looks up skills, and finds twins. Package query is its query language.
 //
 // The one rule: it never writes. The publisher decides which set is current (see
 // Sets). While that set is compiled, search opens the database only to read
@@ -38,14 +38,41 @@ type Sets interface {
 // goroutines. A goroutine of its own outlives a call only if an embedder or a
 // reranker ignores its deadline.
 type Searcher struct {
-	sets      Sets
+	*scopes
+	*directory
+	*ranker
+	*explainer
+	*reviewer
+}
+
+// scopes know the current set and which of its skills an agent sees.
+type scopes struct {
+	sets   Sets
+	policy atomic.Pointer[policy]   // nil means that nothing is held back
+	labels atomic.Pointer[[]string] // of all sources; nil means unknown
+}
+
+// A directory lists skills and looks them up.
+type directory struct {
+	scopes  *scopes
+	missing func(ctx context.Context, n skill.Needs) []string // see Options.Missing
+}
+
+// A ranker ranks skills for prompts.
+type ranker struct {
+	scopes    *scopes
+	dir       *directory
 	store     store.Reader
 	embedder  embed.Embedder // nil means none
 	opts      Options
-	policy    atomic.Pointer[policy]   // nil means that nothing is held back
-	labels    atomic.Pointer[[]string] // of all sources; nil means unknown
-	analyzers sync.Pool                // of *words.Analyzer, which caches words: prompts repeat words
+	analyzers sync.Pool // of *words.Analyzer, which caches words: prompts repeat words
 }
+
+// An explainer shows why a ranker ranks as it does.
+type explainer struct{ *ranker }
+
+// A reviewer tells the owner of a catalog what is wrong with its skills and rules.
+type reviewer struct{ *ranker }
 
 // Options of New; nil means all defaults.
 type Options struct {
@@ -94,12 +121,14 @@ type Options struct {
 // embedder is nil, ranking is by text alone, and every answer says so. opts may be
 // nil.
 func New(sets Sets, st store.Reader, embedder embed.Embedder, opts *Options) *Searcher {
-	x := &Searcher{sets: sets, store: st, embedder: embedder}
-	x.analyzers.New = func() any { return new(words.Analyzer) }
-	if opts != nil {
-		x.opts = *opts
+	if opts == nil {
+		opts = new(Options)
 	}
-	x.SetPolicy(x.opts.Policy, nil)
+	scopes := &scopes{sets: sets}
+	scopes.SetPolicy(opts.Policy, nil)
+	dir := &directory{scopes, opts.Missing}
+	x := &ranker{scopes: scopes, dir: dir, store: st, embedder: embedder, opts: *opts}
+	x.analyzers.New = func() any { return new(words.Analyzer) }
 	x.opts.Deadline = cmp.Or(x.opts.Deadline, 250*time.Millisecond)
 	x.opts.RerankDeadline = cmp.Or(x.opts.RerankDeadline, 500*time.Millisecond)
 	x.opts.RerankCandidates = cmp.Or(x.opts.RerankCandidates, 20)
@@ -107,16 +136,16 @@ func New(sets Sets, st store.Reader, embedder embed.Embedder, opts *Options) *Se
 		p := rank.Defaults()
 		x.opts.Params = &p
 	}
-	return x
+	return &Searcher{scopes, dir, x, &explainer{x}, &reviewer{x}}
 }
 
 // read calls f with a view of what the agent sees of the current set. If the set was closed meanwhile, or turned out to be damaged, it calls f again with another.
-func (x *Searcher) read(ctx context.Context, a *Agent, f func(*snapshot.View) error) error {
+func (x *scopes) read(ctx context.Context, a *Agent, f func(*snapshot.View) error) error {
 	return x.readHeld(ctx, a, func(v *snapshot.View, _ *held) error { return f(v) })
 }
 
 // readHeld is read for a function that needs to know which skills are held back.
-func (x *Searcher) readHeld(ctx context.Context, a *Agent, f func(*snapshot.View, *held) error) error {
+func (x *scopes) readHeld(ctx context.Context, a *Agent, f func(*snapshot.View, *held) error) error {
 	// Replacing a set takes longer than an attempt, so 20 are more than enough.
 	const attempts = 20
 	for attempt := 1; ; attempt++ {
@@ -148,7 +177,7 @@ func (x *Searcher) readHeld(ctx context.Context, a *Agent, f func(*snapshot.View
 
 // embedderOf returns the embedder whose vectors a set holds; nil means that it holds
 // none, or vectors of an unknown embedder.
-func (x *Searcher) embedderOf(s *snapshot.Set) embed.Embedder {
+func (x *ranker) embedderOf(s *snapshot.Set) embed.Embedder {
 	for _, e := range []embed.Embedder{x.embedder, x.opts.Fallback} {
 		if e != nil && s.Model() != "" && e.Model() == s.Model() {
 			return e

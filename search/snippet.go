@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search/query"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
@@ -36,8 +37,8 @@ type Snippet struct {
 // spaces counts as two; 0 means 160, and less than 4 counts as 4. It is taken from the
 // text as it was indexed. A skill that the query's agent does not see, or that is
 // gone, has an empty snippet.
-func (x *Searcher) Snippets(ctx context.Context, q Query, entries []Entry, length int) (out []Snippet, err error) {
-	err = x.read(ctx, q.Agent, func(v *snapshot.View) error {
+func (x *explainer) Snippets(ctx context.Context, q Query, entries []Entry, length int) (out []Snippet, err error) {
+	err = x.scopes.read(ctx, q.Agent, func(v *snapshot.View) error {
 		out = make([]Snippet, len(entries))
 		h, err := x.highlighter(ctx, v, q)
 		if err != nil || len(h.weights) == 0 {
@@ -74,7 +75,7 @@ type highlighter struct {
 // highlighter returns the highlighter of a query. For a prompt it finds the terms
 // that a search uses; for a query in the query language, what the query asks for in
 // the body.
-func (x *Searcher) highlighter(ctx context.Context, v *snapshot.View, q Query) (*highlighter, error) {
+func (x *explainer) highlighter(ctx context.Context, v *snapshot.View, q Query) (*highlighter, error) {
 	h := &highlighter{analyzer: new(words.Analyzer), terms: make(map[string]int)}
 	if !q.Syntax {
 		p, err := newPrompt(ctx, h.analyzer, q.Text, v, x.leg(v.Set))
@@ -86,34 +87,34 @@ func (x *Searcher) highlighter(ctx context.Context, v *snapshot.View, q Query) (
 		}
 		return h, nil
 	}
-	c, err := compile(q.Text)
+	c, err := query.Parse(q.Text)
 	if err != nil {
 		return nil, err
 	}
 	var terms []string
-	for _, s := range c.sought {
-		if s.term != "" {
-			terms = append(terms, s.term)
+	for _, s := range c.Sought {
+		if s.Term != "" {
+			terms = append(terms, s.Term)
 		}
 	}
 	docs, all, err := x.frequencies(ctx, v, terms)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range c.sought {
+	for _, s := range c.Sought {
 		switch {
-		case !slices.Contains(s.columns, "body"):
-		case s.prefix != "":
-			h.add(s.prefix, true, snapshot.InverseFrequency(1, all)/2) // a guess: how common a prefix is, is unknown
+		case !slices.Contains(s.Columns, "body"):
+		case s.Prefix != "":
+			h.add(s.Prefix, true, snapshot.InverseFrequency(1, all)/2) // a guess: how common a prefix is, is unknown
 		default:
-			h.add(s.term, false, snapshot.InverseFrequency(max(docs[s.term], 1), all))
+			h.add(s.Term, false, snapshot.InverseFrequency(max(docs[s.Term], 1), all))
 		}
 	}
 	return h, nil
 }
 
 // frequencies returns in how many skills each term occurs, and the number of all skills.
-func (x *Searcher) frequencies(ctx context.Context, v *snapshot.View, terms []string) (map[string]int, int, error) {
+func (x *explainer) frequencies(ctx context.Context, v *snapshot.View, terms []string) (map[string]int, int, error) {
 	if engine, ok := x.engine(v.Set); ok {
 		return engine.engine.Frequencies(ctx, terms)
 	}

@@ -31,17 +31,15 @@ const maxRivals = 3
 // Standing ranks an offered skill for a prompt, "" for its own description, whose vector
 // is taken from the catalog. Names of skills in the prompt do not count, because a
 // description may name another skill to send people there. Nor does the reranker.
-func (x *Searcher) Standing(ctx context.Context, id, prompt string) (st Standing, err error) {
-	err = x.read(ctx, nil, func(v *snapshot.View) error {
+func (x *reviewer) Standing(ctx context.Context, id, prompt string) (st Standing, err error) {
+	err = x.scopes.read(ctx, nil, func(v *snapshot.View) error {
 		i, err := lookup(v, id)
 		if err != nil {
 			return err
 		}
-		r := &retrieval{view: v, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set), nameless: true}
+		r := x.retrieval(v)
 		defer x.analyzers.Put(r.analyzer)
-		if x.outdated(v.Set) == "" {
-			r.scale = scaleOf(v.Set.Calibration)
-		}
+		r.nameless = true
 		if err := x.find(ctx, r, cmp.Or(words.CutMiddle(prompt, MaxPrompt), v.Doc(i).Description), x.vectorOf(ctx, r, i, prompt)); err != nil {
 			return err
 		}
@@ -53,7 +51,7 @@ func (x *Searcher) Standing(ctx context.Context, id, prompt string) (st Standing
 
 // vectorOf returns a function that returns the vector of a prompt, or of the description of
 // skill i if the prompt is "".
-func (x *Searcher) vectorOf(ctx context.Context, r *retrieval, i int, prompt string) func() embed.Vector {
+func (x *reviewer) vectorOf(ctx context.Context, r *retrieval, i int, prompt string) func() embed.Vector {
 	switch {
 	case r.embedder == nil:
 		return func() embed.Vector { return nil }

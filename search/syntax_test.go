@@ -9,6 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/words/wordstest"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/query"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/store/memorytest"
 )
@@ -123,12 +124,15 @@ func TestPrefixFindsAll(t *testing.T) {
 	}
 }
 
+// maxDepth is how deep parentheses may be nested, as package query has it.
+const maxDepth = 6
+
 // deepQueries are as deep as queries can be for the parser of SQLite.
 func deepQueries() []string {
 	var list []string
 	for _, inner := range []string{`-name: NEAR(x1 "y GitHub z"*)`, `^ "y GitHub z" + organiz*`, `NEAR("a1 GitHub" x1 + y1)`} {
 		for _, level := range []string{"x1 OR y1 AND z1 NOT -name: (", "x1 OR (", "x1 y1 OR z1 NOT (", "x1 NOT tags: (y1 "} {
-			list = append(list, strings.Repeat(level, search.MaxDepth)+"x1 OR y1 AND z1 NOT "+inner+strings.Repeat(")", search.MaxDepth))
+			list = append(list, strings.Repeat(level, maxDepth)+"x1 OR y1 AND z1 NOT "+inner+strings.Repeat(")", maxDepth))
 		}
 	}
 	return append(list, strings.Repeat("x1 NOT ", 580)+"y1", strings.Repeat("x1 OR y1 AND z1 ", 250), strings.Repeat("a* ", 1300))
@@ -164,7 +168,7 @@ func FuzzSyntax(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		q := search.Query{Text: text, Syntax: true}
 		a, err := x.Search(t.Context(), q)
-		var se *search.SyntaxError
+		var se *query.SyntaxError
 		switch {
 		case errors.As(err, &se):
 			if se.Offset < 0 || se.Offset > len(text) || se.Column < 1 || se.Column > se.Offset+1 || !strings.Contains(se.Message, " ") {

@@ -23,8 +23,8 @@ const alike = .8
 
 // Twins returns the pairs of offered skills with nearly the same description or nearly
 // the same instructions, most alike first.
-func (x *Searcher) Twins(ctx context.Context) (twins []Twin, err error) {
-	err = x.read(ctx, nil, func(v *snapshot.View) error {
+func (x *reviewer) Twins(ctx context.Context) (twins []Twin, err error) {
+	err = x.scopes.read(ctx, nil, func(v *snapshot.View) error {
 		twins = twinsOf(v)
 		return ctx.Err()
 	})

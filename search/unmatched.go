@@ -15,17 +15,17 @@ import (
 // catalog, and for each pinned skill that its scope does not have. For nil these are the
 // rules of the policy. The problems are for the owner of the catalog, never for the agent:
 // they name skills outside of the scope.
-func (x *Searcher) Unmatched(ctx context.Context, a *Agent) (list []skill.Problem, err error) {
+func (x *reviewer) Unmatched(ctx context.Context, a *Agent) (list []skill.Problem, err error) {
 	type key struct { // a schedule asks again and again
 		*Agent
 		*policy
 		*held
 	}
-	p := x.policy.Load()
+	p := x.scopes.policy.Load()
 	if a == nil && p == nil {
 		return nil, nil
 	}
-	err = x.readHeld(ctx, a, func(own *snapshot.View, h *held) error {
+	err = x.scopes.readHeld(ctx, a, func(own *snapshot.View, h *held) error {
 		v := own.Whole()
 		list, err = remember(v.Set, mostScopes, key{a, p, h}, func() ([]skill.Problem, error) {
 			if a == nil {

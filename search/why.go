@@ -34,7 +34,7 @@ type Explanation struct {
 // Why explains the place of one skill for a query. An ID that the agent's scope does not
 // have is looked up in the whole catalog: Why is meant for the owner of the catalog, not
 // for the agent.
-func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, err error) {
+func (x *explainer) Why(ctx context.Context, id string, q Query) (e Explanation, err error) {
 	if q.Syntax {
 		return e, errors.New("why explains ranking by prompt; leave syntax out")
 	}
@@ -51,7 +51,7 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 		i, err := lookup(r.view, id)
 		for _, v := range []*snapshot.View{whole, r.view.Whole()} {
 			if err != nil {
-				i, err = x.lookup(v, id)
+				i, err = x.scopes.lookup(v, id)
 			}
 		}
 		if err != nil {
@@ -71,7 +71,7 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 			e.Entry = entryOf(whole, i)
 			e.Filter = q.Agent.filter(r.view, i, r.held)
 		}
-		x.setAvailable(ctx, r.view, &e.Entry)
+		x.dir.setAvailable(ctx, r.view, &e.Entry)
 		if r.view.Scope.In.Has(i) && !e.Relevant {
 			x.setChain(ctx, &e, r, i)
 		}
@@ -85,7 +85,7 @@ func (x *Searcher) Why(ctx context.Context, id string, q Query) (e Explanation, 
 
 // place fills in the rank and the scores of skill i. It computes scores for a skill
 // that is no candidate too.
-func (x *Searcher) place(ctx context.Context, e *Explanation, r *retrieval, i int) error {
+func (x *explainer) place(ctx context.Context, e *Explanation, r *retrieval, i int) error {
 	if kept, ok := r.copyOf(i); ok {
 		e.CopyOf = r.view.ID(kept)
 	}
@@ -121,7 +121,7 @@ func (x *Searcher) place(ctx context.Context, e *Explanation, r *retrieval, i in
 
 // matchBody fills in which terms the body has, which terms the skill lacks, and which of its
 // triggers were malformed. It reads what is stored.
-func (x *Searcher) matchBody(ctx context.Context, e *Explanation, p *prompt, row int64) error {
+func (x *explainer) matchBody(ctx context.Context, e *Explanation, p *prompt, row int64) error {
 	s, ok, err := x.stored(ctx, row)
 	if err != nil || !ok {
 		return err

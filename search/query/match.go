@@ -1,4 +1,4 @@
-package search
+package query
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -17,7 +18,13 @@ import (
 // query can cause; few queries have that many candidates.
 const maxRead = 2000
 
-// A matcher answers a query from the snapshots, for a store without a query language.
+// Texts is what a Matcher reads of a store.
+type Texts interface {
+	// Skill returns the skill at a row; ok is false if there is none.
+	Skill(ctx context.Context, row int64) (s *skill.Skill, ok bool, err error)
+}
+
+// A Matcher answers a query from the snapshots, for a store without a query language.
 //
 // The snapshots know which skills have a term, and for names, descriptions and tags in
 // which column. So each part of a query has bounds: the skills that match it for certain,
@@ -26,9 +33,9 @@ const maxRead = 2000
 //
 // The rank is BM25. A phrase counts as often as its rarest term, and a term that is
 // searched for in some columns counts in all of them.
-type matcher struct {
+type Matcher struct {
 	ctx      context.Context
-	x        *Searcher
+	texts    Texts
 	v        *snapshot.View
 	root     expr
 	analyzer *words.Analyzer
@@ -55,9 +62,9 @@ type leaf struct {
 	scored []snapshot.Skills // in which skills it counts, once for each time that the query has it
 }
 
-// newMatcher returns the matcher of a query, which must not outlive the view.
-func (x *Searcher) newMatcher(ctx context.Context, v *snapshot.View, c *compiled) (*matcher, error) {
-	m := &matcher{ctx: ctx, x: x, v: v, root: c.root, analyzer: new(words.Analyzer), known: make(map[expr]*bounds), leaves: make(map[string]*leaf)}
+// Match returns the Matcher of the query in a view, which it must not outlive.
+func (q *Query) Match(ctx context.Context, v *snapshot.View, texts Texts) (*Matcher, error) {
+	m := &Matcher{ctx: ctx, texts: texts, v: v, root: q.root, analyzer: new(words.Analyzer), known: make(map[expr]*bounds), leaves: make(map[string]*leaf)}
 	all := m.boundsOf(m.root, columnNames())
 	if err := cmp.Or(ctx.Err(), v.Err()); err != nil {
 		return nil, err
@@ -67,8 +74,8 @@ func (x *Searcher) newMatcher(ctx context.Context, v *snapshot.View, c *compiled
 	return m, cmp.Or(ctx.Err(), v.Err())
 }
 
-// find returns the k best matches.
-func (m *matcher) find(k int) ([]snapshot.Hit, error) {
+// Find returns the k best matches.
+func (m *Matcher) Find(k int) ([]snapshot.Hit, error) {
 	for ; len(m.found) < k && m.next < len(m.ranked) && m.read <= maxRead; m.next++ {
 		h := m.ranked[m.next]
 		ok := m.lost != nil || m.known[m.root].must.Has(h.Doc)
@@ -85,8 +92,8 @@ func (m *matcher) find(k int) ([]snapshot.Hit, error) {
 	return m.found[:min(k, len(m.found))], nil
 }
 
-// mode says what the answer is based on.
-func (m *matcher) mode() string {
+// Mode says what the answer is based on.
+func (m *Matcher) Mode() string {
 	switch {
 	case m.lost != nil:
 		return "syntax (words only: the texts cannot be read now)"
@@ -97,7 +104,7 @@ func (m *matcher) mode() string {
 }
 
 // holds reports whether the text of a skill matches.
-func (m *matcher) holds(i int) (bool, error) {
+func (m *Matcher) holds(i int) (bool, error) {
 	t := &skillText{m: m, i: i}
 	ok := m.root.holds(t, columnNames())
 	switch err := cmp.Or(m.ctx.Err(), m.v.Err()); {
@@ -113,7 +120,7 @@ func (m *matcher) holds(i int) (bool, error) {
 }
 
 // rank sorts the skills of the scope that may match.
-func (m *matcher) rank(may snapshot.Skills) {
+func (m *Matcher) rank(may snapshot.Skills) {
 	scores := make([]float64, 64*len(may))
 	for _, f := range m.order {
 		m.addScores(scores, f)
@@ -127,7 +134,7 @@ func (m *matcher) rank(may snapshot.Skills) {
 }
 
 // addScores adds what a leaf contributes to the scores.
-func (m *matcher) addScores(scores []float64, f *leaf) {
+func (m *Matcher) addScores(scores []float64, f *leaf) {
 	if len(f.scored) == 0 {
 		return
 	}
@@ -142,7 +149,7 @@ func (m *matcher) addScores(scores []float64, f *leaf) {
 
 // counts returns how often each skill has all terms of a leaf: as often as the rarest of
 // them. last are the terms that stand for the last of them.
-func (m *matcher) counts(e *nearExpr) (counts []float32, last *snapshot.Terms) {
+func (m *Matcher) counts(e *nearExpr) (counts []float32, last *snapshot.Terms) {
 	words := m.v.Retriever()
 	for _, s := range e.of {
 		for _, t := range s.terms {
@@ -164,14 +171,14 @@ func (m *matcher) counts(e *nearExpr) (counts []float32, last *snapshot.Terms) {
 }
 
 // boundsOf returns the bounds of an expression in some columns.
-func (m *matcher) boundsOf(e expr, columns []string) *bounds {
+func (m *Matcher) boundsOf(e expr, columns []string) *bounds {
 	if m.known[e] == nil {
 		m.known[e] = e.bounds(m, columns)
 	}
 	return m.known[e]
 }
 
-func (e *joinedExpr) bounds(m *matcher, columns []string) *bounds {
+func (e *joinedExpr) bounds(m *Matcher, columns []string) *bounds {
 	f := snapshot.Skills.And
 	if e.operator == or {
 		f = snapshot.Skills.Or
@@ -184,40 +191,40 @@ func (e *joinedExpr) bounds(m *matcher, columns []string) *bounds {
 	return all
 }
 
-func (e *exceptExpr) bounds(m *matcher, columns []string) *bounds {
+func (e *exceptExpr) bounds(m *Matcher, columns []string) *bounds {
 	keep, drop := m.boundsOf(e.keep, columns), m.boundsOf(e.drop, columns)
 	return &bounds{keep.must.AndNot(drop.may), keep.may.AndNot(drop.must)}
 }
 
-func (e *columnExpr) bounds(m *matcher, columns []string) *bounds {
+func (e *columnExpr) bounds(m *Matcher, columns []string) *bounds {
 	return m.boundsOf(e.of, common(columns, e.columns))
 }
 
-func (e *nearExpr) bounds(m *matcher, columns []string) *bounds { return &m.leaf(e, columns).bounds }
+func (e *nearExpr) bounds(m *Matcher, columns []string) *bounds { return &m.leaf(e, columns).bounds }
 
 // Scores count in the skills in which all of the expression around them may match.
 
-func (e *joinedExpr) score(m *matcher, columns []string, in snapshot.Skills) {
+func (e *joinedExpr) score(m *Matcher, columns []string, in snapshot.Skills) {
 	for _, x := range e.of {
 		x.score(m, columns, in.And(m.boundsOf(x, columns).may))
 	}
 }
 
-func (e *exceptExpr) score(m *matcher, columns []string, in snapshot.Skills) {
+func (e *exceptExpr) score(m *Matcher, columns []string, in snapshot.Skills) {
 	e.keep.score(m, columns, in)
 }
 
-func (e *columnExpr) score(m *matcher, columns []string, in snapshot.Skills) {
+func (e *columnExpr) score(m *Matcher, columns []string, in snapshot.Skills) {
 	e.of.score(m, common(columns, e.columns), in)
 }
 
-func (e *nearExpr) score(m *matcher, columns []string, in snapshot.Skills) {
+func (e *nearExpr) score(m *Matcher, columns []string, in snapshot.Skills) {
 	f := m.leaf(e, columns)
 	f.scored = append(f.scored, in)
 }
 
 // leaf returns the leaf of an expression in some columns.
-func (m *matcher) leaf(e *nearExpr, columns []string) *leaf {
+func (m *Matcher) leaf(e *nearExpr, columns []string) *leaf {
 	key := strings.Join(columns, " ") + ": " + e.fts()
 	if m.leaves[key] == nil {
 		f := &leaf{of: e}
@@ -241,7 +248,7 @@ func (m *matcher) leaf(e *nearExpr, columns []string) *leaf {
 
 // narrow removes from b.may the skills that do not have any of the terms in the columns, and
 // adds to b.must those that have. All skills in b.may have one of the terms.
-func (m *matcher) narrow(b *bounds, terms *snapshot.Terms, columns []string) {
+func (m *Matcher) narrow(b *bounds, terms *snapshot.Terms, columns []string) {
 	var has [4]bool // name, description, tags, body
 	for i, c := range columnNames() {
 		has[i] = slices.Contains(columns, c)

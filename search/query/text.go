@@ -1,4 +1,4 @@
-package search
+package query
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 // A skillText is the text of one skill, in terms. It reads the skill from the store only
 // if the name, the visible description and the tags do not decide.
 type skillText struct {
-	m      *matcher
+	m      *Matcher
 	i      int
 	fields *skill.Fields // nil until they are needed
 	whole  bool          // fields come from the store
@@ -41,7 +41,7 @@ func (t *skillText) all() [][]string {
 // load reads the skill from the store.
 func (t *skillText) load() {
 	t.m.read++
-	s, ok, err := t.m.x.store.Skill(t.m.ctx, t.m.v.Facts(t.i).Row)
+	s, ok, err := t.m.texts.Skill(t.m.ctx, t.m.v.Facts(t.i).Row)
 	if err != nil || !ok {
 		t.err, t.gone = err, !ok
 		return

@@ -1,4 +1,4 @@
-package search
+package query
 
 import (
 	"errors"
@@ -61,7 +61,7 @@ func TestCompile(t *testing.T) {
 		`NEAR(the pdf "of a", 5)`: `"pdf"`,
 		`"" pdf "…"`:              `"pdf"`,
 	} {
-		c, err := compile(query)
+		c, err := Parse(query)
 		if err != nil {
 			t.Errorf("%s: %v", query, err)
 		} else if c.root.fts() != want {
@@ -119,7 +119,7 @@ func TestSyntaxErrors(t *testing.T) {
 		strings.Repeat("(", 7) + "x" + strings.Repeat(")", 7): `query:7: parentheses are nested more than 6 deep; remove some`,
 		strings.Repeat("é", 2049):                             `query:2049: a query ends here at the latest, after 4096 bytes; search for a long text without syntax`,
 	} {
-		_, err := compile(query)
+		_, err := Parse(query)
 		var se *SyntaxError
 		if !errors.As(err, &se) || se.Error() != want {
 			t.Errorf("%.60s: %v, want %s", query, err, want)

@@ -1,4 +1,4 @@
-package search
+package query
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 // the columns in which to search.
 type expr interface {
 	fts() string                                            // in the language of FTS5
-	bounds(m *matcher, columns []string) *bounds            // which skills may match
-	score(m *matcher, columns []string, in snapshot.Skills) // notes what counts in these skills
+	bounds(m *Matcher, columns []string) *bounds            // which skills may match
+	score(m *Matcher, columns []string, in snapshot.Skills) // notes what counts in these skills
 	holds(t *skillText, columns []string) bool              // whether a text matches
 }
 

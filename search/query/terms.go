@@ -1,4 +1,4 @@
-package search
+package query
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 type translator struct {
 	analyzer  *words.Analyzer
 	unindexed []part   // parts whose words are all too common to be indexed
-	sought    []sought // in the order of the query
+	sought    []Sought // in the order of the query
 }
 
 // indexed translates the operands, and joins them with the operator between them.
@@ -83,9 +83,9 @@ func (t *translator) seek(list []queryTerm, columns []string) {
 		switch {
 		case q.inner || columns == nil:
 		case q.start:
-			t.sought = append(t.sought, sought{prefix: q.word, stems: stemsOf(q.word), columns: columns})
+			t.sought = append(t.sought, Sought{Prefix: q.word, stems: stemsOf(q.word), Columns: columns})
 		default:
-			t.sought = append(t.sought, sought{term: q.term, columns: columns})
+			t.sought = append(t.sought, Sought{Term: q.term, Columns: columns})
 		}
 	}
 }
