@@ -112,7 +112,8 @@ func (r *hookRun) answer(ctx context.Context, call hook.Call) error {
 	call.Getenv, call.StateDir = os.Getenv, config.StateDir
 	call.Open, call.Index, call.Command, call.Usage = r.openForHook, r.indexArgs, r.commandLine, r.usage
 	call.Waiting = func(state string) int { return proposal.Count(proposal.Dir(state)) }
-	deadline, tried := trial.Deadline(mode)
+	own := call.Deadline
+	deadline, tried := trial.Deadline(mode, own)
 	if tried {
 		call.Deadline, call.Index, call.Usage = deadline, nil, nil
 		call.StateDir = func() (string, error) { return "", nil }
@@ -125,7 +126,7 @@ func (r *hookRun) answer(ctx context.Context, call hook.Call) error {
 	if !tried {
 		return nil
 	}
-	return trial.Report(ctx, r.stderr, told, mode, func(ctx context.Context) (hook.Catalog, *repertoire.Agent, error) {
+	return trial.Report(ctx, r.stderr, told, mode, own, func(ctx context.Context) (hook.Catalog, *repertoire.Agent, error) {
 		return r.openForHook(ctx, hook.Opening{Log: slog.New(slog.DiscardHandler), Bound: func(*repertoire.Config) {}, Warn: func(error) {}})
 	})
 }

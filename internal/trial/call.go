@@ -21,8 +21,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// Var is set in the environment of a hook that is tried: to its deadline, and explained if the
-// hook should say what its answer follows from.
+// Var is set in the environment of a hook that is tried: to its deadline, 0 for its own, and
+// explained if the hook should say what its answer follows from.
 const Var = "REPERTOIRE_TRIAL"
 
 // A call is what came of running the command of a hook.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
-	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 )
 
@@ -99,16 +98,6 @@ func TestServer(t *testing.T) {
 	a := tryServer(t.Context(), setup.Registration{Kind: setup.MCP, Words: []string{"/bin/sh", "-c", "echo no library >&2"}})
 	if a.OK || !strings.Contains(a.Problem, ": no library") {
 		t.Errorf("the answer is %+v", a)
-	}
-}
-
-func TestDeadline(t *testing.T) {
-	for line, want := range map[string]time.Duration{
-		"skills hook claude": hook.Deadline, "skills hook claude --deadline 2s": 2 * time.Second, "skills hook claude --deadline=1s": time.Second, "skills hook claude --deadline soon": hook.Deadline,
-	} {
-		if got := deadlineOf(setup.Registration{Words: strings.Fields(line)}); got != want {
-			t.Errorf("%s: %v, want %v", line, got, want)
-		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -143,7 +144,7 @@ func (s Sample) tryHook(ctx context.Context, env *setup.Env, c client.Client, r 
 	case got.told == "" && len(s.Skills) > 0 && slices.Equal(r.Flags(), s.Flags): // the sample is for its catalog and agent
 		a.Problem, a.Hint = fmt.Sprintf("it says nothing to a prompt for which the catalog has %s%s", s.Skills[0], got.stderr.printed()), `run "skills why SKILL PROMPT"`
 	default:
-		a.OK, a.Hint, a.Late = true, "", got.took > starting+deadlineOf(r)
+		a.OK, a.Hint, a.Late = true, "", got.took > starting+cmp.Or(duration(got.report.DeadlineMS), hook.Deadline)
 		for _, o := range got.report.Skills {
 			a.Offered = append(a.Offered, o.Name)
 		}

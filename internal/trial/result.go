@@ -109,8 +109,9 @@ const explained = " explained"
 type Open func(context.Context) (hook.Catalog, *repertoire.Agent, error)
 
 // Report writes what a hook that is tried with a value of Var has told, and why, for the trial.
-func Report(ctx context.Context, w io.Writer, told hook.Told, value string, open Open) error {
-	r := report{Result: Result{TookMS: milliseconds(told.Took), Outcome: NotBuilt, Skills: []Offer{}}}
+// deadline is the hook's own.
+func Report(ctx context.Context, w io.Writer, told hook.Told, value string, deadline time.Duration, open Open) error {
+	r := report{Result: Result{TookMS: milliseconds(told.Took), DeadlineMS: milliseconds(deadline), Outcome: NotBuilt, Skills: []Offer{}}}
 	switch b := told.Block; {
 	case b != nil:
 		r.addBlock(b)

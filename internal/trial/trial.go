@@ -8,6 +8,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
-	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -48,17 +48,16 @@ func Run(ctx context.Context, o Options) (*Trial, error) {
 	if strings.TrimSpace(o.Prompt) == "" {
 		return nil, errors.New("the prompt is empty")
 	}
-	deadline := o.Deadline
-	if deadline == 0 {
-		deadline = deadlineOf(o.Hook.run)
-	}
-	a, err := o.call(ctx, deadline)
-	late := err == nil && len(a.stdout.text) == 0 && a.report.TookMS >= milliseconds(deadline-deadline/10)
-	if late {
-		a, err = o.call(ctx, max(patience, deadline))
-	}
+	a, err := o.call(ctx, o.Deadline)
 	if err != nil {
 		return nil, err
+	}
+	deadline := cmp.Or(o.Deadline, duration(a.report.DeadlineMS))
+	late := len(a.stdout.text) == 0 && a.report.TookMS >= milliseconds(deadline-deadline/10)
+	if late {
+		if a, err = o.call(ctx, max(patience, deadline)); err != nil {
+			return nil, err
+		}
 	}
 	t := &Trial{a.report, o.Hook}
 	t.Prompt, t.Text, t.Tokens, t.Late, t.DeadlineMS = o.Prompt, a.told, words.Tokens(a.told), late, milliseconds(deadline)
@@ -83,9 +82,9 @@ func Run(ctx context.Context, o Options) (*Trial, error) {
 	return t, nil
 }
 
-// call runs the hook once.
+// call runs the hook once. 0 means its own deadline.
 func (o *Options) call(ctx context.Context, deadline time.Duration) (*call, error) {
-	ctx, cancel := context.WithTimeout(ctx, deadline+limit)
+	ctx, cancel := context.WithTimeout(ctx, max(patience, deadline)+limit)
 	defer cancel()
 	e := event.Event{Kind: client.Prompt, Prompt: o.Prompt, Session: "trial", Turn: "1", Dir: o.Dir}
 	a, err := callHook(ctx, o.Env, o.Hook.Client, o.Hook.run, e, deadline.String()+explained, o.Flags)
@@ -197,22 +196,9 @@ func asks(c client.Client) bool {
 	return ok
 }
 
-// Deadline returns the deadline in a value of Var; ok is false if a client calls the hook.
-func Deadline(value string) (d time.Duration, ok bool) {
+// Deadline returns the deadline of a hook with a deadline of its own for a value of Var; ok is
+// false if a client calls the hook.
+func Deadline(value string, own time.Duration) (d time.Duration, ok bool) {
 	d, err := time.ParseDuration(strings.TrimSuffix(value, explained))
-	return d, err == nil
-}
-
-// deadlineOf returns how long the client has to wait for a hook at most.
-func deadlineOf(r setup.Registration) time.Duration {
-	for i, word := range r.Words {
-		value, ok := strings.CutPrefix(word, "--deadline=")
-		if word == "--deadline" && i+1 < len(r.Words) {
-			value, ok = r.Words[i+1], true
-		}
-		if d, err := time.ParseDuration(value); ok && err == nil {
-			return d
-		}
-	}
-	return hook.Deadline
+	return cmp.Or(d, own), err == nil
 }

@@ -51,7 +51,7 @@ func beHook(ctx context.Context, mode string) error {
 	if err != nil {
 		return err
 	}
-	deadline, _ := trial.Deadline(mode)
+	deadline, _ := trial.Deadline(mode, hook.Deadline)
 	call := hook.Call{Arg: os.Args[2], Deadline: deadline, Stdin: os.Stdin, Stdout: os.Stdout, Verbose: os.Stderr, Getenv: os.Getenv,
 		StateDir: func() (string, error) { return "", nil }, Command: func() string { return "skills" }}
 	call.Open = func(ctx context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
@@ -70,7 +70,7 @@ func beHook(ctx context.Context, mode string) error {
 			return s, json.Unmarshal([]byte(answer), s)
 		}
 	}
-	return trial.Report(ctx, os.Stderr, hook.Run(ctx, call), mode, func(ctx context.Context) (hook.Catalog, *repertoire.Agent, error) {
+	return trial.Report(ctx, os.Stderr, hook.Run(ctx, call), mode, hook.Deadline, func(ctx context.Context) (hook.Catalog, *repertoire.Agent, error) {
 		return call.Open(ctx, hook.Opening{})
 	})
 }
