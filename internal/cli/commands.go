@@ -89,7 +89,7 @@ func groups(a *app) []group {
 		}},
 		{"Use skills", []entry{
 			{"mcp", newMCPCommand, 0},
-			{"token", of(a.tokenCommand), rare},
+			{"token", newTokenCommand, rare},
 			{"chat", newChatCommand, onFolders},
 			{"run", newRunCommand, onFolders},
 			{"hook", newHookCommand, rare},

@@ -24,7 +24,7 @@ var exact = map[string]string{
 	"newChat":              "hands the terminal to the editor of lines, which shows what is typed without hidden characters",
 	"aside":                "makes a line dim that was made visible before",
 	"answer":               "a hook's answer, which is JSON for a client",
-	"serve":                "messages of a protocol",
+	"runMCP":               "messages of a protocol",
 	"newCompletionCommand": "a script for a shell",
 }
 

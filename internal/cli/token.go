@@ -64,7 +64,7 @@ func shownTokenOf(t store.Token) shownToken {
 	return shownToken{t.Name, t.Agent, t.Created, t.Expires, access.Expired(t, time.Now())}
 }
 
-func (a *app) tokenCommand() *cobra.Command {
+func newTokenCommand(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "token",
 		Short:   "Add, list or revoke tokens for a server",
@@ -73,18 +73,18 @@ func (a *app) tokenCommand() *cobra.Command {
 		Args:    noCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.tokenAddCommand(), a.tokenListCommand(), a.tokenRevokeCommand())
+	cmd.AddCommand(newTokenAddCommand(e), newTokenListCommand(e), newTokenRevokeCommand(e))
 	return cmd
 }
 
 // withTokens calls f with where tokens are kept: in the shared catalog, if there is one.
-func (a *app) withTokens(f func(store.Tokens) error) error {
-	s, err := a.settings()
+func withTokens(s *session, f func(store.Tokens) error) error {
+	settings, err := s.settings()
 	if err != nil {
 		return err
 	}
-	if s.Store != "" {
-		db, err := postgres.Open(s.Store, &postgres.Options{Catalog: s.Catalog, Logger: a.logger()})
+	if settings.Store != "" {
+		db, err := postgres.Open(settings.Store, &postgres.Options{Catalog: settings.Catalog, Logger: s.logger()})
 		if err != nil {
 			return err
 		}
@@ -99,15 +99,15 @@ func (a *app) withTokens(f func(store.Tokens) error) error {
 }
 
 // listTokens returns all tokens.
-func (a *app) listTokens(ctx context.Context) (tokens []store.Token, err error) {
-	err = a.withTokens(func(t store.Tokens) error {
+func listTokens(ctx context.Context, s *session) (tokens []store.Token, err error) {
+	err = withTokens(s, func(t store.Tokens) error {
 		tokens, err = t.Tokens(ctx)
 		return err
 	})
 	return tokens, err
 }
 
-func (a *app) tokenAddCommand() *cobra.Command {
+func newTokenAddCommand(e env) *cobra.Command {
 	var until string
 	cmd := &cobra.Command{
 		Use:     "add NAME",
@@ -118,25 +118,26 @@ func (a *app) tokenAddCommand() *cobra.Command {
 		// The name is new, so it is not completed.
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			s := e.session(cmd)
 			now := time.Now()
 			expires, err := expiry(until, now)
 			if err != nil {
 				return &usageError{cmd.CommandPath(), err}
 			}
-			t, secret, err := access.NewToken(args[0], a.agent, now, expires)
+			t, secret, err := access.NewToken(args[0], s.agent, now, expires)
 			if err != nil {
 				return &usageError{cmd.CommandPath(), err}
 			}
-			return a.addToken(cmd.Context(), t, secret)
+			return addToken(cmd.Context(), s, t, secret)
 		},
 	}
 	cmd.Flags().StringVar(&until, "expires", "", "the token counts until this `time`: 12h, 90d, 8w or 2030-12-31")
 	return cmd
 }
 
-func (a *app) addToken(ctx context.Context, t store.Token, secret string) error {
-	err := a.withTokens(func(list store.Tokens) error {
-		if err := a.checkAgent(ctx, t.Agent, list); err != nil {
+func addToken(ctx context.Context, s *session, t store.Token, secret string) error {
+	err := withTokens(s, func(list store.Tokens) error {
+		if err := checkTokenAgent(ctx, s, t.Agent, list); err != nil {
 			return err
 		}
 		err := list.AddToken(ctx, t)
@@ -151,27 +152,27 @@ func (a *app) addToken(ctx context.Context, t store.Token, secret string) error 
 	if err != nil {
 		return mayWrite(err)
 	}
-	if a.json {
-		return a.printJSON(tokenResult{shownTokenOf(t), secret})
+	if s.json {
+		return s.printJSON(tokenResult{shownTokenOf(t), secret})
 	}
-	a.note("this is the secret of %s; it is shown only now", t.Name)
-	return a.printText(secret)
+	s.note("this is the secret of %s; it is shown only now", t.Name)
+	return s.printText(secret)
 }
 
 // answerTime is how long the nodes of a shared catalog have to say whether they know an agent.
 const answerTime = 2 * time.Second
 
-// checkAgent refuses an agent that nobody knows who will ask for this token: the servers of this
+// checkTokenAgent refuses an agent that nobody knows who will ask for this token: the servers of this
 // machine, or the nodes of a shared catalog. While no node answers it only warns.
-func (a *app) checkAgent(ctx context.Context, agent string, list store.Tokens) error {
+func checkTokenAgent(ctx context.Context, s *session, agent string, list store.Tokens) error {
 	if agent == "" {
 		return nil
 	}
-	s, err := a.settings()
+	settings, err := s.settings()
 	if err != nil {
 		return err
 	}
-	names := namesOfAgents(s.Agents)
+	names := namesOfAgents(settings.Agents)
 	nodes, shared := list.(*postgres.DB)
 	switch {
 	case slices.Contains(names, agent):
@@ -184,7 +185,7 @@ func (a *app) checkAgent(ctx context.Context, agent string, list store.Tokens) e
 	case err != nil:
 		return fmt.Errorf("asking the nodes for the agent %s: %w", agent, err)
 	case said.Nodes == 0:
-		a.note("this configuration has no agent %q, and no node answers: the token shows nothing until nodes have it", agent)
+		s.note("this configuration has no agent %q, and no node answers: the token shows nothing until nodes have it", agent)
 	case !said.Known:
 		return fmt.Errorf("no agent %q: neither this configuration nor any of the %s that answer has it%s", agent, count(said.Nodes, "node"), words.Suggest(agent, said.Agents))
 	}
@@ -212,7 +213,7 @@ func expiry(text string, now time.Time) (time.Time, error) {
 	return now.Add(time.Duration(n) * unit), nil
 }
 
-func (a *app) tokenListCommand() *cobra.Command {
+func newTokenListCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List the tokens",
@@ -220,15 +221,16 @@ func (a *app) tokenListCommand() *cobra.Command {
 		Example: "  skills token list --json",
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			tokens, err := a.listTokens(cmd.Context())
+			s := e.session(cmd)
+			tokens, err := listTokens(cmd.Context(), s)
 			if err != nil {
 				return err
 			}
 			shown := mapped(tokens, shownTokenOf)
-			if a.json {
-				return a.printJSON(tokensResult{shown})
+			if s.json {
+				return s.printJSON(tokensResult{shown})
 			}
-			return a.rows([]string{"NAME", "AGENT", "CREATED", "EXPIRES"}, mapped(shown, func(t shownToken) []string {
+			return s.rows([]string{"NAME", "AGENT", "CREATED", "EXPIRES"}, mapped(shown, func(t shownToken) []string {
 				expires := "never"
 				switch {
 				case t.Expired:
@@ -242,7 +244,7 @@ func (a *app) tokenListCommand() *cobra.Command {
 	}
 }
 
-func (a *app) tokenRevokeCommand() *cobra.Command {
+func newTokenRevokeCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke NAME",
 		Short:   "Revoke a token",
@@ -250,11 +252,13 @@ func (a *app) tokenRevokeCommand() *cobra.Command {
 		Example: "  skills token revoke ci",
 		Args:    args(1, 1),
 		ValidArgsFunction: arguments(anyText(), completer{func(cmd *cobra.Command, _ []string) []cobra.Completion {
-			a.session = a.env.session(cmd)
-			tokens, _ := a.listTokens(cmd.Context()) // else there is nothing to complete
+			s := e.session(cmd)
+			tokens, _ := listTokens(cmd.Context(), s) // else there is nothing to complete
 			return tokenNames(tokens)
 		}, cobra.ShellCompDirectiveNoFileComp}),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.revokeToken(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return revokeToken(cmd.Context(), e.session(cmd), args[0])
+		},
 	}
 }
 
@@ -262,8 +266,8 @@ func tokenNames(tokens []store.Token) []string {
 	return mapped(tokens, func(t store.Token) string { return t.Name })
 }
 
-func (a *app) revokeToken(ctx context.Context, name string) error {
-	return a.withTokens(func(list store.Tokens) error {
+func revokeToken(ctx context.Context, s *session, name string) error {
+	return withTokens(s, func(list store.Tokens) error {
 		tokens, err := list.Tokens(ctx)
 		if err != nil {
 			return err
@@ -275,10 +279,10 @@ func (a *app) revokeToken(ctx context.Context, name string) error {
 		if _, err := list.RevokeToken(ctx, name); err != nil { // if somebody else has revoked it just now, it is gone too
 			return mayWrite(fmt.Errorf("revoking the token: %w", err))
 		}
-		if a.json {
-			return a.printJSON(tokenResult{Token: shownTokenOf(tokens[i])})
+		if s.json {
+			return s.printJSON(tokenResult{Token: shownTokenOf(tokens[i])})
 		}
-		a.note("token %s is revoked", name)
+		s.note("token %s is revoked", name)
 		return nil
 	})
 }
