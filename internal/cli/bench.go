@@ -142,7 +142,7 @@ type benchFlags struct {
 	embedder        benchEmbedder
 }
 
-func (a *app) benchCommand() *cobra.Command {
+func newBenchCommand(e env) *cobra.Command {
 	var b benchFlags
 	cmd := &cobra.Command{
 		Use:     "bench",
@@ -150,15 +150,16 @@ func (a *app) benchCommand() *cobra.Command {
 		Long:    benchHelp + speedHelp + loadHelp,
 		Example: "  skills bench --dataset sets/evals --dataset sets/trigger --json\n  skills bench --dataset sets/evals --none sets/chat --compare before.json\n  skills bench --from-evals\n  skills bench --speed --corpus skills.jsonl.gz --size 500,2500\n  skills bench --url http://127.0.0.1:8080 --clients 8 --duration 30s",
 		Args:    args(0, 0),
-		PreRunE: checked(func([]string) error { return b.check(a.json) }),
+		PreRunE: e.checked(func(s *session, _ []string) error { return b.check(s.json) }),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			s := e.session(cmd)
 			switch {
 			case b.load.server.url != "":
-				return a.benchLoad(cmd.Context(), &b.load)
+				return benchLoad(cmd.Context(), s, &b.load)
 			case b.speed.on:
-				return a.benchSpeed(cmd.Context(), &b)
+				return benchSpeed(cmd.Context(), s, &b)
 			}
-			return a.bench(cmd.Context(), &b)
+			return runBench(cmd.Context(), s, &b)
 		},
 	}
 	b.level.flags(cmd)
@@ -205,12 +206,12 @@ func (b *benchFlags) check(json bool) error {
 	return b.level.check()
 }
 
-func (a *app) bench(ctx context.Context, b *benchFlags) error {
+func runBench(ctx context.Context, s *session, b *benchFlags) error {
 	before, err := readBench(b.compare)
 	if err != nil {
 		return err
 	}
-	setup, err := a.benchSetup(ctx, b)
+	setup, err := benchSetup(ctx, s, b)
 	if err != nil {
 		return err
 	}
@@ -220,12 +221,12 @@ func (a *app) bench(ctx context.Context, b *benchFlags) error {
 	}
 	out := benchResult{Mode: string(setup.Mode)}
 	if b.fromEvals {
-		c, err := a.openFresh(ctx, freshen)
+		c, err := s.openFresh(ctx, freshen)
 		if err != nil {
 			return err
 		}
 		defer c.Close() // not sooner: the corpus is read while it is indexed
-		own, unusable, err := bench.FromEvals(ctx, c.Catalog, c.agent, func(err error) { a.note("%s", messageOf(err)) })
+		own, unusable, err := bench.FromEvals(ctx, c.Catalog, c.agent, func(err error) { s.note("%s", messageOf(err)) })
 		if err != nil {
 			return err
 		}
@@ -242,49 +243,49 @@ func (a *app) bench(ctx context.Context, b *benchFlags) error {
 	}
 	for _, d := range datasets {
 		d.Queries = append(d.Queries, none...)
-		s, err := a.measure(ctx, d, setup, b)
+		set, err := measure(ctx, s.screen, d, setup, b)
 		if err != nil {
 			return err
 		}
-		out.Sets = append(out.Sets, s)
+		out.Sets = append(out.Sets, set)
 	}
 	out.Result = bench.NewResult(out.Sets, b.seed)
 	if before != nil {
 		out.Compared = bench.Compare(*before, out.Result)
 	}
-	return a.printBench(out, b)
+	return printBench(s.screen, out, b)
 }
 
 // benchSetup decides the mode and makes its embedder.
-func (a *app) benchSetup(ctx context.Context, b *benchFlags) (*bench.Setup, error) {
-	settings, err := a.settings()
+func benchSetup(ctx context.Context, s *session, b *benchFlags) (*bench.Setup, error) {
+	settings, err := s.settings()
 	if err != nil {
 		return nil, err
 	}
-	s := &bench.Setup{Mode: bench.Mode(b.mode), Deadline: settings.Deadline, Disturb: settings.Disturb, Threshold: settings.Threshold}
-	if s.Mode == bench.Text {
-		return s, nil
+	out := &bench.Setup{Mode: bench.Mode(b.mode), Deadline: settings.Deadline, Disturb: settings.Disturb, Threshold: settings.Threshold}
+	if out.Mode == bench.Text {
+		return out, nil
 	}
-	if s.Embedder, err = b.embedder.open(ctx, &settings); err != nil {
+	if out.Embedder, err = b.embedder.open(ctx, &settings); err != nil {
 		return nil, err
 	}
-	_, none := s.Embedder.(embed.None)
+	_, none := out.Embedder.(embed.None)
 	switch {
-	case none && s.Mode != "":
-		return nil, fmt.Errorf("--mode %s: the configured embedder is none", s.Mode)
+	case none && out.Mode != "":
+		return nil, fmt.Errorf("--mode %s: the configured embedder is none", out.Mode)
 	case none:
-		s.Mode = bench.Text
-	case s.Mode == "":
-		s.Mode = bench.Hybrid
+		out.Mode = bench.Text
+	case out.Mode == "":
+		out.Mode = bench.Hybrid
 	}
-	return s, nil
+	return out, nil
 }
 
 // measure asks the prompts of one set, with distractors too if there are any.
-func (a *app) measure(ctx context.Context, d *bench.Dataset, setup *bench.Setup, b *benchFlags) (bench.Set, error) {
+func measure(ctx context.Context, ui *screen, d *bench.Dataset, setup *bench.Setup, b *benchFlags) (bench.Set, error) {
 	o := &bench.Options{Limit: b.limit, Disturb: b.level.disturb(), Threshold: b.level.threshold(), Seed: b.seed}
 	var set bench.Set
-	err := a.inCatalog(ctx, d, setup, o, func(c *bench.Catalog) (err error) {
+	err := inCatalog(ctx, ui, d, setup, o, func(c *bench.Catalog) (err error) {
 		set, err = bench.Run(ctx, c, d, o)
 		return err
 	})
@@ -297,16 +298,16 @@ func (a *app) measure(ctx context.Context, d *bench.Dataset, setup *bench.Setup,
 		return set, nil
 	}
 	m := bench.NewMixture(d, bench.ReadCorpus(b.distractors))
-	return set, a.inCatalog(ctx, &m.Dataset, setup, o, func(c *bench.Catalog) error { return bench.Distract(ctx, c, m, &set, o) })
+	return set, inCatalog(ctx, ui, &m.Dataset, setup, o, func(c *bench.Catalog) error { return bench.Distract(ctx, c, m, &set, o) })
 }
 
 // inCatalog calls f with the indexed corpus of a set, with a bar for each step. It sets
 // o.Step.
-func (a *app) inCatalog(ctx context.Context, d *bench.Dataset, setup *bench.Setup, o *bench.Options, f func(*bench.Catalog) error) error {
+func inCatalog(ctx context.Context, ui *screen, d *bench.Dataset, setup *bench.Setup, o *bench.Options, f func(*bench.Catalog) error) error {
 	start := time.Now()
 	// What main sets is for runs that end at once; a large corpus needs memory.
 	percent := debug.SetGCPercent(100)
-	indexing, embedding := a.progress("indexing "+d.Name, -1), a.progress("embedding "+d.Name, 1)
+	indexing, embedding := ui.progress("indexing "+d.Name, -1), ui.progress("embedding "+d.Name, 1)
 	s := *setup
 	s.Indexed, s.Embedded = indexing.step, embedding.set
 	c, err := bench.NewCatalog(ctx, d, &s)
@@ -317,8 +318,8 @@ func (a *app) inCatalog(ctx context.Context, d *bench.Dataset, setup *bench.Setu
 		return fmt.Errorf("indexing %s: %w", d.Name, err)
 	}
 	defer c.Close() // a file in the temporary folder; what was measured holds
-	a.noteVerbose("%s: %s indexed in %s", d.Name, count(c.Skills, "skill"), words.Duration(time.Since(start)))
-	searching := a.progress("searching "+d.Name, 1)
+	ui.noteVerbose("%s: %s indexed in %s", d.Name, count(c.Skills, "skill"), words.Duration(time.Since(start)))
+	searching := ui.progress("searching "+d.Name, 1)
 	defer searching.done()
 	o.Step = searching.set
 	return f(c)

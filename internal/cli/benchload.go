@@ -76,7 +76,7 @@ type loadResult struct {
 	*bench.Load
 }
 
-func (a *app) benchLoad(ctx context.Context, l *loadFlags) error {
+func benchLoad(ctx context.Context, s *session, l *loadFlags) error {
 	c, err := l.server.client(l.clients)
 	if err != nil {
 		return err
@@ -90,11 +90,11 @@ func (a *app) benchLoad(ctx context.Context, l *loadFlags) error {
 		o.Prompts = mapped(queries, func(q bench.Query) string { return q.Text })
 	}
 	o.Ask = func(ctx context.Context, prompt string) (int, error) {
-		s, err := c.Suggest(ctx, api.Prompt{Text: prompt, Agent: a.agent, Room: client.Room})
+		answer, err := c.Suggest(ctx, api.Prompt{Text: prompt, Agent: s.agent, Room: client.Room})
 		if err != nil {
 			return 0, err
 		}
-		return len(s.Skills), nil
+		return len(answer.Skills), nil
 	}
 	load, err := bench.MeasureLoad(ctx, o)
 	if err != nil {
@@ -103,11 +103,11 @@ func (a *app) benchLoad(ctx context.Context, l *loadFlags) error {
 	if load.Requests == load.Failed && load.Failed > 0 {
 		return errors.New(load.Errors[0].First)
 	}
-	if a.json {
-		return a.printJSON(loadResult{c.Host(), load})
+	if s.json {
+		return s.printJSON(loadResult{c.Host(), load})
 	}
-	a.note("this machine may have done other work: compare figures of one run, as ratios")
-	return a.rows([]string{"MEASURE", "VALUE", "UNIT"}, loadRows(load))
+	s.note("this machine may have done other work: compare figures of one run, as ratios")
+	return s.rows([]string{"MEASURE", "VALUE", "UNIT"}, loadRows(load))
 }
 
 func loadRows(l *bench.Load) [][]string {

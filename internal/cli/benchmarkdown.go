@@ -9,7 +9,7 @@ import (
 )
 
 // printMarkdown prints a result as the tables of docs/relevance.md.
-func (a *app) printMarkdown(out benchResult) error {
+func printMarkdown(ui *screen, out benchResult) error {
 	var text strings.Builder
 	table := func(header []string, rows [][]string) {
 		if len(rows) == 0 {
@@ -39,7 +39,7 @@ func (a *app) printMarkdown(out benchResult) error {
 	table(header, curveRows(out))
 	table([]string{"set", "part", "prompts", "Hit@1", "R@5", "nDCG@10", "coverage at 5 %"}, partTable(out))
 	table([]string{"set", "distractors", "Hit@1", "Hit@1 by text"}, distractedRows(out))
-	_, err := fmt.Fprint(a.stdout, text.String())
+	_, err := fmt.Fprint(ui.stdout, text.String())
 	return err
 }
 

@@ -42,12 +42,12 @@ func readBench(name string) (*bench.Result, error) {
 }
 
 // printBench prints a result as tables, in Markdown or as JSON.
-func (a *app) printBench(out benchResult, b *benchFlags) error {
-	if a.json {
-		return a.printJSON(out)
+func printBench(ui *screen, out benchResult, b *benchFlags) error {
+	if ui.json {
+		return ui.printJSON(out)
 	}
 	if b.markdown {
-		return a.printMarkdown(out)
+		return printMarkdown(ui, out)
 	}
 	var rows [][]string
 	for _, s := range out.Sets {
@@ -59,13 +59,13 @@ func (a *app) printBench(out benchResult, b *benchFlags) error {
 		}
 		rows = append(rows, partRows("mean", out.Breakdown, b.details)...)
 	}
-	if err := a.rows([]string{"SET", "MEASURE", "VALUE", "LOW", "HIGH", "PROMPTS"}, rows); err != nil {
+	if err := ui.rows([]string{"SET", "MEASURE", "VALUE", "LOW", "HIGH", "PROMPTS"}, rows); err != nil {
 		return err
 	}
-	if err := a.printEvals(out.Sets, b.all); err != nil {
+	if err := printEvals(ui, out.Sets, b.all); err != nil {
 		return err
 	}
-	return a.printCompared(out.Compared)
+	return printCompared(ui, out.Compared)
 }
 
 // fewEvals is how many prompts of evals a terminal shows.
@@ -73,27 +73,27 @@ const fewEvals = 15
 
 // printEvals prints how the prompts of evals fare: on a terminal the first that do not get
 // what their authors want, unless all are asked for.
-func (a *app) printEvals(sets []bench.Set, all bool) error {
+func printEvals(ui *screen, sets []bench.Set, all bool) error {
 	for _, s := range sets {
 		if len(s.Evals) == 0 {
 			continue
 		}
 		shown := s.Evals
-		if _, ok := terminal(a.stdout); ok && !all {
+		if _, ok := terminal(ui.stdout); ok && !all {
 			shown = slices.DeleteFunc(slices.Clone(shown), func(o evals.Outcome) bool { return o.Right })
 			shown = shown[:min(len(shown), fewEvals)]
 		}
 		rows := mapped(shown, func(o evals.Outcome) []string {
 			return []string{o.Skill, o.Says(), o.Prompt, strings.Join(o.Missing, " ")}
 		})
-		if err := a.further([]string{"SKILL", "RESULT", "PROMPT", "NOT IN THE SKILL"}, rows); err != nil {
+		if err := printFurther(ui, []string{"SKILL", "RESULT", "PROMPT", "NOT IN THE SKILL"}, rows); err != nil {
 			return err
 		}
 		summary := evals.Summary(s.Evals)
 		if len(shown) < len(s.Evals) {
 			summary += fmt.Sprintf(" --all lists all %d.", len(s.Evals))
 		}
-		a.note("%s", summary)
+		ui.note("%s", summary)
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ func estimateRow(set, measure string, e bench.Estimate, n int) []string {
 }
 
 // printCompared prints the differences of measures, then the prompts that changed most.
-func (a *app) printCompared(list []bench.Comparison) error {
+func printCompared(ui *screen, list []bench.Comparison) error {
 	var changes, worsened, moved [][]string
 	for _, c := range list {
 		for _, m := range c.Metrics {
@@ -211,22 +211,22 @@ func (a *app) printCompared(list []bench.Comparison) error {
 		moved = append(moved, movedRows(c.Set, "better", c.Better)...)
 		moved = append(moved, movedRows(c.Set, "worse", c.Worse)...)
 	}
-	if err := a.further([]string{"SET", "MEASURE", "BEFORE", "AFTER", "DIFFERENCE", "P"}, changes); err != nil {
+	if err := printFurther(ui, []string{"SET", "MEASURE", "BEFORE", "AFTER", "DIFFERENCE", "P"}, changes); err != nil {
 		return err
 	}
-	if err := a.further([]string{"SET", "CHANGE", "MEASURES"}, worsened); err != nil {
+	if err := printFurther(ui, []string{"SET", "CHANGE", "MEASURES"}, worsened); err != nil {
 		return err
 	}
-	return a.further([]string{"SET", "CHANGE", "PROMPT", "BEFORE", "AFTER", "NDCG@10"}, moved)
+	return printFurther(ui, []string{"SET", "CHANGE", "PROMPT", "BEFORE", "AFTER", "NDCG@10"}, moved)
 }
 
-// further prints one more table after an empty line, if the table has rows.
-func (a *app) further(header []string, rows [][]string) error {
+// printFurther prints one more table after an empty line, if the table has rows.
+func printFurther(ui *screen, header []string, rows [][]string) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	fmt.Fprintln(a.stdout)
-	return a.rows(header, rows)
+	fmt.Fprintln(ui.stdout)
+	return ui.rows(header, rows)
 }
 
 func movedRows(set, change string, list []bench.Moved) [][]string {

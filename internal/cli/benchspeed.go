@@ -94,13 +94,13 @@ func (s *speedFlags) check(b *benchFlags) error {
 	return nil
 }
 
-func (a *app) benchSpeed(ctx context.Context, b *benchFlags) error {
+func benchSpeed(ctx context.Context, s *session, b *benchFlags) error {
 	o := &b.speed.SpeedOptions
 	if b.speed.task != "" {
-		return a.benchTask(ctx, b, o)
+		return benchTask(ctx, s, b, o)
 	}
-	o.Step = func(what string) { a.noteVerbose("%s", what) }
-	label, err := a.speedCorpus(ctx, b.corpus, o)
+	o.Step = func(what string) { s.noteVerbose("%s", what) }
+	label, err := speedCorpus(ctx, b.corpus, o)
 	if err != nil {
 		return err
 	}
@@ -112,22 +112,22 @@ func (a *app) benchSpeed(ctx context.Context, b *benchFlags) error {
 		return err
 	}
 	speed.Corpus = label
-	if a.json {
-		return a.printJSON(speed)
+	if s.json {
+		return s.printJSON(speed)
 	}
-	a.note("this machine may have done other work: compare figures of one run, as ratios")
-	return a.rows([]string{"SKILLS", "LEG", "MEASURE", "VALUE", "UNIT"}, speedRows(speed))
+	s.note("this machine may have done other work: compare figures of one run, as ratios")
+	return s.rows([]string{"SKILLS", "LEG", "MEASURE", "VALUE", "UNIT"}, speedRows(speed))
 }
 
 // benchTask measures what another process asks for.
-func (a *app) benchTask(ctx context.Context, b *benchFlags, o *bench.SpeedOptions) error {
-	if len(a.roots) != 1 || a.db == "" {
+func benchTask(ctx context.Context, s *session, b *benchFlags, o *bench.SpeedOptions) error {
+	if len(s.roots) != 1 || s.db == "" {
 		return errors.New("--task needs --root and --db")
 	}
-	t := bench.Task{Name: b.speed.task, Root: a.roots[0], DB: a.db}
+	t := bench.Task{Name: b.speed.task, Root: s.roots[0], DB: s.db}
 	if len(o.Sizes) > 0 {
 		t.Skills = o.Sizes[0]
-		if _, err := a.speedCorpus(ctx, b.corpus, o); err != nil {
+		if _, err := speedCorpus(ctx, b.corpus, o); err != nil {
 			return err
 		}
 		t.Corpus = o.Corpus
@@ -136,12 +136,12 @@ func (a *app) benchTask(ctx context.Context, b *benchFlags, o *bench.SpeedOption
 	if err != nil {
 		return err
 	}
-	return a.printJSON(result)
+	return s.printJSON(result)
 }
 
 // speedCorpus decides what the catalogs are made of and, unless they are given,
 // their sizes. Without a corpus it is the bundled skills, recombined.
-func (a *app) speedCorpus(ctx context.Context, name string, o *bench.SpeedOptions) (label string, err error) {
+func speedCorpus(ctx context.Context, name string, o *bench.SpeedOptions) (label string, err error) {
 	sizes := []int{500, 2500}
 	if name == "" {
 		sizes, o.Synthetic, label = []int{100, 500}, true, "synthetic, made from the bundled skills"

@@ -34,12 +34,6 @@ const (
 	exitUsage = 2
 )
 
-// app is the session of commands that are its methods.
-type app struct{ *session }
-
-// newApp returns an app of one start of the program.
-func newApp(e env) *app { return &app{session: &session{screen: &screen{env: e}}} }
-
 // Main runs the command of the process, a program of this name, and returns its exit
 // status. The first signal ends it in good order, a second one at once. A hook watches
 // for no signal: it leaves nothing to be put in order, and watching costs it time.
@@ -71,10 +65,9 @@ func setGarbage(percent int) {
 
 // execute runs the command and returns its exit code.
 func (e env) execute(ctx context.Context, args []string) int {
-	a := newApp(e)
-	root := e.root(a)
-	if !e.addAsked(root, args, a) {
-		e.addCommands(root, a)
+	root := e.root()
+	if !e.addAsked(root, args) {
+		e.addCommands(root)
 	}
 	if completes(args) {
 		e.addCompletion(root)
@@ -153,14 +146,13 @@ func hintFor(err error) string {
 
 // command builds the tree of commands.
 func (e env) command() *cobra.Command {
-	a := newApp(e)
-	root := e.root(a)
-	e.addCommands(root, a)
+	root := e.root()
+	e.addCommands(root)
 	return root
 }
 
 // root builds the program without its commands.
-func (e env) root(a *app) *cobra.Command {
+func (e env) root() *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:           cmp.Or(e.name, ownName),
@@ -170,14 +162,13 @@ func (e env) root(a *app) *cobra.Command {
 		SilenceUsage:  true,
 		Args:          noCommand,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			a.session = e.session(cmd)
-			return a.checkFolders(cmd)
+			return e.session(cmd).checkFolders(cmd)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if version {
-				return printVersion(a.screen)
+				return printVersion(e.session(cmd).screen)
 			}
-			return runStatus(cmd.Context(), a.session, cmd.Root().Name())
+			return runStatus(cmd.Context(), e.session(cmd), cmd.Root().Name())
 		},
 	}
 	f := root.PersistentFlags()

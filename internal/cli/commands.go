@@ -47,10 +47,7 @@ type group struct {
 }
 
 // groups returns all commands in the order in which the help lists them.
-func groups(a *app) []group {
-	of := func(make func() *cobra.Command) func(env) *cobra.Command {
-		return func(env) *cobra.Command { return make() }
-	}
+func groups() []group {
 	return []group{
 		{"Start", []entry{
 			{"setup", newSetupCommand, 0},
@@ -76,7 +73,7 @@ func groups(a *app) []group {
 			{"remove", newRemoveCommand, rare},
 			{"index", newIndexCommand, rare},
 			{"embed", newEmbedCommand, onFolders | rare},
-			{"push", of(a.pushCommand), rare},
+			{"push", newPushCommand, rare},
 			{"store", newStoreCommand, rare},
 		}},
 		{"Decide what is offered", []entry{
@@ -103,7 +100,7 @@ func groups(a *app) []group {
 			{"propose", newProposeCommand, onFolders | rare},
 			{"history", newHistoryCommand, onFolders | rare},
 			{"revert", newRevertCommand, onFolders | rare},
-			{"bench", of(a.benchCommand), rare},
+			{"bench", newBenchCommand, rare},
 		}},
 		{"This program", []entry{
 			{"paths", newPathsCommand, rare},
@@ -115,8 +112,8 @@ func groups(a *app) []group {
 }
 
 // addCommands adds all commands.
-func (e env) addCommands(root *cobra.Command, a *app) {
-	for _, g := range groups(a) {
+func (e env) addCommands(root *cobra.Command) {
+	for _, g := range groups() {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, c := range g.commands {
 			cmd := c.new(e)
@@ -131,12 +128,12 @@ func (e env) addCommands(root *cobra.Command, a *app) {
 
 // addAsked adds the command that args call, if that needs no other: to make all of them would
 // take a tenth of the time of a hook.
-func (e env) addAsked(root *cobra.Command, args []string, a *app) bool {
+func (e env) addAsked(root *cobra.Command, args []string) bool {
 	name := commandIn(args, root.PersistentFlags())
 	if name == "help" || name == "completion" {
 		return false
 	}
-	for _, g := range groups(a) {
+	for _, g := range groups() {
 		for _, c := range g.commands {
 			if c.name == name {
 				root.CompletionOptions.DisableDefaultCmd = true

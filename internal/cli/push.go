@@ -86,7 +86,7 @@ type pushedSource struct {
 	Problems   []skill.Problem `json:"problems,omitempty"`
 }
 
-func (a *app) pushCommand() *cobra.Command {
+func newPushCommand(e env) *cobra.Command {
 	var full, prune, dryRun, fetch bool
 	var label string
 	var replace []string
@@ -97,10 +97,11 @@ func (a *app) pushCommand() *cobra.Command {
 		Example: "  skills push --store postgres://db.example/skills --root ./skills --dry-run\n  skills push --catalog web --only-root --root ./skills --prune",
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fetchRoots(cmd.Context(), a.session, fetch); err != nil {
+			s := e.session(cmd)
+			if err := fetchRoots(cmd.Context(), s, fetch); err != nil {
 				return err
 			}
-			return a.push(cmd, label, &push.Options{Full: full, Prune: prune, DryRun: dryRun, Replace: replace})
+			return runPush(s, cmd, label, &push.Options{Full: full, Prune: prune, DryRun: dryRun, Replace: replace})
 		},
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "write every skill anew, as after an update of this program")
@@ -112,35 +113,35 @@ func (a *app) pushCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) push(cmd *cobra.Command, label string, o *push.Options) error {
+func runPush(s *session, cmd *cobra.Command, label string, o *push.Options) error {
 	start, ctx := time.Now(), cmd.Context()
 	setGarbage(100) // as "index"
-	s, err := a.settings()
+	settings, err := s.settings()
 	if err != nil {
 		return err
 	}
 	if cmd.Flags().Changed("label") {
-		if err := labelRoot(&s, label); err != nil {
+		if err := labelRoot(&settings, label); err != nil {
 			return &usageError{cmd.CommandPath(), err}
 		}
 	}
-	sources, err := a.pushedSources(cmd, s, o)
+	sources, err := pushedSources(s, cmd, settings, o)
 	if err != nil {
 		return err
 	}
-	db, err := openDatabase(a.session, cmd, s, false)
+	db, err := openDatabase(s, cmd, settings, false)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	r, err := a.pushTo(ctx, db, sources, o)
+	r, err := pushTo(ctx, s.screen, db, sources, o)
 	if foreign, ok := errors.AsType[*push.OriginError](err); ok {
 		return fmt.Errorf("%w; it stays as it is. Push yours under a name of its own with --label NAME, or take its place with --replace %s", err, foreign.Label)
 	}
 	if err != nil {
 		return mayWrite(err)
 	}
-	return a.printPush(pushOf(r, db.Name(), o.DryRun, time.Since(start)), r)
+	return printPush(s.screen, pushOf(r, db.Name(), o.DryRun, time.Since(start)), r)
 }
 
 // mayWrite adds to the error of a user who may only read what to do.
@@ -152,13 +153,13 @@ func mayWrite(err error) error {
 }
 
 // pushTo pushes sources into a database, with progress bars.
-func (a *app) pushTo(ctx context.Context, db *postgres.DB, sources []source.Source, o *push.Options) (*push.Result, error) {
+func pushTo(ctx context.Context, ui *screen, db *postgres.DB, sources []source.Source, o *push.Options) (*push.Result, error) {
 	if !o.DryRun {
 		if err := db.Migrate(ctx); err != nil {
 			return nil, err
 		}
 	}
-	reading, embedding := a.progress("reading", -1), a.progress("embedding", 1)
+	reading, embedding := ui.progress("reading", -1), ui.progress("embedding", 1)
 	o.Found, o.Embedded = reading.step, embedding.set
 	r, err := push.Push(ctx, db, sources, o)
 	reading.done()
@@ -168,8 +169,8 @@ func (a *app) pushTo(ctx context.Context, db *postgres.DB, sources []source.Sour
 
 // pushedSources returns the sources that are pushed, and sets the embedders of o as a
 // catalog has them: a base counts only for the same ones.
-func (a *app) pushedSources(cmd *cobra.Command, s config.Settings, o *push.Options) ([]source.Source, error) {
-	configured, err := s.Embedder.New()
+func pushedSources(s *session, cmd *cobra.Command, settings config.Settings, o *push.Options) ([]source.Source, error) {
+	configured, err := settings.Embedder.New()
 	if err != nil {
 		return nil, fmt.Errorf("configuring embedder: %w", err)
 	}
@@ -178,7 +179,7 @@ func (a *app) pushedSources(cmd *cobra.Command, s config.Settings, o *push.Optio
 		return nil, err
 	}
 	o.Embedder, o.Inline, o.Fallback = e.Embedder, e.Inline, e.Fallback
-	all, err := s.Sources(a.dir, a.warnOnce)
+	all, err := settings.Sources(s.dir, s.warnOnce)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +195,7 @@ func (a *app) pushedSources(cmd *cobra.Command, s config.Settings, o *push.Optio
 	}
 	o.Origins = make(map[string]string)
 	for _, src := range sources {
-		if o.Origins[src.Info().Label], err = originOf(src.Info(), s.Remotes()); err != nil {
+		if o.Origins[src.Info().Label], err = originOf(src.Info(), settings.Remotes()); err != nil {
 			return nil, err
 		}
 	}
@@ -246,28 +247,28 @@ func pushOf(r *push.Result, name string, dryRun bool, took time.Duration) pushRe
 	return out
 }
 
-func (a *app) printPush(out pushResult, r *push.Result) error {
+func printPush(ui *screen, out pushResult, r *push.Result) error {
 	failed := slices.ContainsFunc(out.Sources, func(s pushedSource) bool { return s.Kept != "" })
-	if a.json {
-		if err := a.printJSON(out); err != nil {
+	if ui.json {
+		if err := ui.printJSON(out); err != nil {
 			return err
 		}
-	} else if err := a.printText(a.pushText(out, r)); err != nil {
+	} else if err := ui.printText(pushText(ui, out, r)); err != nil {
 		return err
 	}
 	for _, s := range out.Sources {
 		if s.Kept != "" {
-			a.note("%s was not pushed: %s; the database keeps what it has (--prune without this root removes it)", s.Source, s.Kept)
+			ui.note("%s was not pushed: %s; the database keeps what it has (--prune without this root removes it)", s.Source, s.Kept)
 		}
 		if n := len(s.Secrets); n > 0 {
-			a.note("%s: %s left out that may hold a password or key, such as %s; rename what holds none", s.Source, count(n, "file"), s.Secrets[0])
+			ui.note("%s: %s left out that may hold a password or key, such as %s; rename what holds none", s.Source, count(n, "file"), s.Secrets[0])
 		}
 	}
 	if out.Unembedded != "" {
-		a.note("%s; ranking does without these vectors until nearly all are there (the next push goes on)", out.Unembedded)
+		ui.note("%s; ranking does without these vectors until nearly all are there (the next push goes on)", out.Unembedded)
 	}
 	if r.Unshared != nil {
-		a.note("%v; machines compile the ranking themselves until the next push", r.Unshared)
+		ui.note("%v; machines compile the ranking themselves until the next push", r.Unshared)
 	}
 	if failed {
 		return errReported
@@ -276,7 +277,7 @@ func (a *app) printPush(out pushResult, r *push.Result) error {
 }
 
 // pushText describes a push: a line for each source, with its skills below.
-func (a *app) pushText(out pushResult, r *push.Result) string {
+func pushText(ui *screen, out pushResult, r *push.Result) string {
 	var b strings.Builder
 	for _, s := range out.Sources {
 		b.WriteString(sourceLine(s, out.DryRun))
@@ -284,7 +285,7 @@ func (a *app) pushText(out pushResult, r *push.Result) string {
 			sign   string
 			skills []push.Skill
 		}{{"+", s.Added}, {"~", s.Changed}, {"-", s.Removed}} {
-			b.WriteString(a.skillLines(list.sign, list.skills))
+			b.WriteString(skillLines(ui, list.sign, list.skills))
 		}
 	}
 	switch {
@@ -330,10 +331,10 @@ func sourceLine(s pushedSource, dryRun bool) string {
 const fewSkills = 20
 
 // skillLines lists skills of one source.
-func (a *app) skillLines(sign string, skills []push.Skill) string {
+func skillLines(ui *screen, sign string, skills []push.Skill) string {
 	var b strings.Builder
 	for i, s := range skills {
-		if i == fewSkills && len(skills) > fewSkills+1 && !a.verbose {
+		if i == fewSkills && len(skills) > fewSkills+1 && !ui.verbose {
 			b.WriteString(lineOf("  %s %s more (--verbose lists all)", sign, words.Thousands(len(skills)-i)))
 			break
 		}
