@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/scratch"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -107,7 +109,7 @@ func TestRefs(t *testing.T) {
 	gitIn(t, repo, "branch", "--force", "next")
 	looked := false
 	in.step = func(what string) {
-		stages, err := in.stages()
+		stages, err := scratch.List(in.dir, skill.StagingPrefix)
 		if what == "ask" && err == nil && len(stages) == 1 {
 			looked = exists(filepath.Join(stages[0], "fetched0", "skills", "cat")) && !exists(filepath.Join(stages[0], "fetched0", "skills", "dog"))
 		}
@@ -278,7 +280,7 @@ func TestEdits(t *testing.T) {
 }
 
 // TestStage: no source sees what is staged, and what killed processes have left is removed
-// after a day, unless its process lives.
+// after a while, unless its process lives.
 func TestStage(t *testing.T) {
 	in := installer(t, nil)
 	var alive, left *stage
@@ -293,9 +295,10 @@ func TestStage(t *testing.T) {
 	for ref, err := range src.Skills(t.Context(), nil) {
 		t.Errorf("a source finds %v, %v", ref, err)
 	}
-	try(t, left.held.Close())
+	try(t, left.folder.Release())
 	for _, days := range []int{0, 2} {
-		in.opts.Now = func() time.Time { return time.Now().AddDate(0, 0, days) }
+		then := time.Now().AddDate(0, 0, -days)
+		try(t, errors.Join(os.Chtimes(left.dir, then, then), os.Chtimes(alive.dir, then, then)))
 		in.sweep()
 		if exists(left.dir) != (days == 0) || !exists(alive.dir) {
 			t.Errorf("after %d days: left %t, alive %t", days, exists(left.dir), exists(alive.dir))

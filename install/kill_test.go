@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/scratch"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // killed are the calls that TestKilled kills, on a folder in which cat is installed.
@@ -96,7 +99,12 @@ func killOnce(t *testing.T, call string, at int, again func(*testing.T, *Install
 	if e := again(t, in, from); e != nil && (call != "remove" || !strings.Contains(e.Error(), "installed")) {
 		t.Errorf("%s: again: %v", &out, e)
 	}
-	in.opts.Now = func() time.Time { return time.Now().Add(2 * stageAge) }
+	stages, err := scratch.List(in.dir, skill.StagingPrefix)
+	try(t, err)
+	for _, dir := range stages {
+		then := time.Now().AddDate(0, 0, -1)
+		try(t, os.Chtimes(dir, then, then))
+	}
 	in.sweep()
 	clean(t, in, map[string][]string{"install": {"cat", "dog"}, "update": {"cat"}}[call]...)
 	return true

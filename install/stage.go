@@ -7,13 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
-
-	"github.com/gofrs/flock"
+	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/regular"
+	"github.com/repertoire-skills/repertoire/internal/scratch"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -26,36 +24,33 @@ import (
 //	old/NAME  skills that were replaced or removed
 //	journal   what will be done; while it exists, the next process goes on from it
 type stage struct {
-	dir  string
-	part string // tells apart what is fetched from several sources
-	held *flock.Flock
+	dir    string
+	part   string          // tells apart what is fetched from several sources
+	folder *scratch.Folder // nil for one that a killed process has left
 }
 
 const (
-	stageAge    = 24 * time.Hour // after which what a killed process has left is removed
 	journalFile = "journal"
 	maxJournal  = maxLock
 )
 
 // newStage makes a stage, and removes those that killed processes have left.
 func (in *Installer) newStage() (*stage, error) {
-	if err := os.MkdirAll(in.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder of installed skills: %w", err)
-	}
 	in.sweep()
-	dir, err := os.MkdirTemp(in.dir, skill.StagingPrefix)
+	f, err := scratch.New(in.dir, skill.StagingPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("making a folder for new skills: %w", err)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "new"), 0o700); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	if err := os.Mkdir(filepath.Join(f.Dir, "new"), 0o700); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	s := &stage{dir: dir, held: flock.New(filepath.Join(dir, "held"), flock.SetPermissions(0o600))}
-	if _, err := s.held.TryLock(); err != nil { // nobody else knows it yet
-		return nil, errors.Join(fmt.Errorf("locking %s: %w", dir, err), os.RemoveAll(dir))
-	}
-	return s, nil
+	return &stage{dir: f.Dir, folder: f}, nil
 }
+
+// sweep leaves the stages with a journal: the next process that takes the lock goes on from it.
+func (in *Installer) sweep() { scratch.Sweep(in.dir, skill.StagingPrefix, hasJournal) }
+
+func hasJournal(dir string) bool { return exists(filepath.Join(dir, journalFile)) }
 
 func (s *stage) fetched() string         { return filepath.Join(s.dir, "fetched"+s.part) }
 func (s *stage) new(name string) string  { return filepath.Join(s.dir, "new", name) }
@@ -66,45 +61,10 @@ func (s *stage) file(name string) string { return filepath.Join(s.dir, name) }
 
 // close removes the stage, unless a journal says that it is still needed.
 func (s *stage) close() error {
-	if _, err := os.Lstat(s.journal()); err == nil {
-		return s.held.Close()
+	if hasJournal(s.dir) {
+		return s.folder.Release()
 	}
-	return errors.Join(s.held.Close(), os.RemoveAll(s.dir))
-}
-
-// stages returns the folders of stages.
-func (in *Installer) stages() ([]string, error) {
-	entries, err := os.ReadDir(in.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var dirs []string
-	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), skill.StagingPrefix) {
-			dirs = append(dirs, filepath.Join(in.dir, e.Name()))
-		}
-	}
-	return dirs, err
-}
-
-// sweep removes the stages of processes that were killed more than stageAge ago. Errors do
-// not matter: the next process tries again.
-func (in *Installer) sweep() {
-	dirs, _ := in.stages()
-	for _, dir := range dirs {
-		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || in.opts.Now().Sub(info.ModTime()) < stageAge {
-			continue
-		}
-		if _, err := os.Lstat(filepath.Join(dir, journalFile)); err == nil {
-			continue // the next process that takes the lock goes on from it
-		}
-		held := flock.New(filepath.Join(dir, "held"), flock.SetPermissions(0o600))
-		if ok, err := held.TryLock(); ok && err == nil {
-			held.Close()
-			os.RemoveAll(dir)
-		}
-	}
+	return s.folder.Close()
 }
 
 // An op is one skill that is installed or removed.
@@ -199,14 +159,8 @@ func (l *Lock) apply(ops []op) (back []op) {
 
 // journals returns the stages that killed processes have left in the middle of a commit.
 func (in *Installer) journals() ([]string, error) {
-	dirs, err := in.stages()
-	var left []string
-	for _, dir := range dirs {
-		if exists(filepath.Join(dir, journalFile)) {
-			left = append(left, dir)
-		}
-	}
-	return left, err
+	dirs, err := scratch.List(in.dir, skill.StagingPrefix)
+	return slices.DeleteFunc(dirs, func(dir string) bool { return !hasJournal(dir) }), err
 }
 
 // recover finishes what killed processes have begun: a skill that is in place gets into

@@ -15,7 +15,6 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/proposal"
-	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -89,14 +88,11 @@ func promptsOf(t *proposal.Trial) []prompt {
 
 // description returns the description of a skill; "" if there is none.
 func description(files proposal.Files, name string) string {
-	for _, file := range skill.FileNames {
-		if f, ok := files[file]; ok {
-			if s, err := skill.Parse(strings.NewReader(string(f.Data)), name+"/"+file); err == nil {
-				return s.Description
-			}
-		}
+	s, err := files.Parse(name)
+	if err != nil {
+		return ""
 	}
-	return ""
+	return s.Description
 }
 
 // evalsOf returns the prompts in a skill's evals that should find it.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/scratch"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -34,16 +35,17 @@ func New(c *repertoire.Catalog, dir string) *Checker { return &Checker{c, dir} }
 // error, or if the skill's own prompts find it less often.
 func (k *Checker) Check(ctx context.Context, t proposal.Trial) (c proposal.Checked, err error) {
 	c = proposal.Checked{OK: true, Findings: []skill.Problem{}}
-	s, err := newScratch(k.dir)
+	scratch.Sweep(k.dir, "", nil)
+	s, err := scratch.New(k.dir, "")
 	if err != nil {
-		return c, err
+		return c, fmt.Errorf("making a folder for a check: %w", err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	before, err := findings(ctx, filepath.Join(s.dir, "before"), t.Name, t.Before)
+	before, err := findings(ctx, filepath.Join(s.Dir, "before"), t.Name, t.Before)
 	if err != nil {
 		return c, err
 	}
-	after, err := findings(ctx, filepath.Join(s.dir, "after"), t.Name, t.After)
+	after, err := findings(ctx, filepath.Join(s.Dir, "after"), t.Name, t.After)
 	if err != nil {
 		return c, err
 	}
@@ -56,7 +58,7 @@ func (k *Checker) Check(ctx context.Context, t proposal.Trial) (c proposal.Check
 			c.Findings = append(c.Findings, p)
 		}
 	}
-	if c.Bench, err = k.bench(ctx, s.dir, &t); err != nil {
+	if c.Bench, err = k.bench(ctx, s.Dir, &t); err != nil {
 		return c, err
 	}
 	c.Findings = append(c.Findings, judge(&t, c.Bench)...)
