@@ -77,7 +77,17 @@ func TestGenerateValid(t *testing.T) {
 				t.Fatalf("%s: a second %q", name, key)
 			}
 			names[key] = true
-			for _, p := range skill.Check(d.Skill) {
+			untagged := *d.Skill
+			untagged.Tags = nil // the specification knows none
+			text, err := skillText(d.Skill.Name, &untagged)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsed, err := skill.ParseBytes(text, d.Skill.Path, d.Skill.Name)
+			if err != nil {
+				t.Fatalf("%s: %q: %v", name, d.Skill.Name, err)
+			}
+			for _, p := range skill.Check(parsed) {
 				if p.Severity == skill.Error {
 					t.Errorf("%s: %q: %v", name, d.Skill.Name, p)
 				}

@@ -3,19 +3,16 @@ package install
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/install/remote"
 	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -139,22 +136,12 @@ func (t *tree) walk(ctx context.Context, dir string) error {
 		}
 		sum := known[rel]
 		if sum == "" {
-			sum, err = hashFile(name)
+			sum, err = remote.Digest(name)
+			sum = strings.TrimPrefix(sum, "sha256:")
 		}
 		t.files[rel] = File{sum, info.Mode()&0o111 != 0}
 		return err
 	})
-}
-
-func hashFile(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // Files says how the files of a skill differ from what was installed, or from a new version

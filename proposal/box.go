@@ -213,7 +213,7 @@ func (b *Box) sees(ctx context.Context, a *search.Agent, p *Proposal) bool {
 	if err != nil || len(files) == 0 {
 		files, err = readKept(filepath.Join(b.dir, decided, p.ID, filesDir))
 	}
-	s, parseErr := parse(files, p.Skill)
+	s, parseErr := files.Parse(p.Skill)
 	return err == nil && parseErr == nil && a.Admits(p.Skill, s.Tags)
 }
 
@@ -244,11 +244,11 @@ func (b *Box) source(label string) (source.Source, error) {
 	return nil, fmt.Errorf("source %s is not open", label)
 }
 
-// parse parses the SKILL.md of a skill in memory, as if it were in a folder of that name.
-func parse(files Files, name string) (*skill.Skill, error) {
+// Parse parses the SKILL.md among the files, as if it were in a folder of that name.
+func (f Files) Parse(name string) (*skill.Skill, error) {
 	for _, file := range skill.FileNames {
-		if f, ok := files[file]; ok {
-			return skill.Parse(strings.NewReader(string(f.Data)), name+"/"+file)
+		if text, ok := f[file]; ok {
+			return skill.ParseBytes(text.Data, name+"/"+file, "")
 		}
 	}
 	return nil, fmt.Errorf("no %s", skill.FileNames[0])

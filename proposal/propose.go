@@ -142,14 +142,14 @@ func cleanFiles(files Files) (Files, error) {
 // result is a skill of the same name with a SKILL.md that can be used and sizes within the
 // limits, and that the names of the files are allowed. before is nil for a new skill.
 func valid(before, after Files, folder string) error {
-	is, err := parse(after, folder)
+	is, err := after.Parse(folder)
 	if err != nil {
 		return refuse("the result is no skill: %w", err)
 	}
 	// A skill that cannot be read has no name to keep. Scopes, pins and rules go by names, so a
 	// skill with another name would leave the scope of whoever proposes it, and might take
 	// the place of another.
-	switch was, err := parse(before, folder); {
+	switch was, err := before.Parse(folder); {
 	case before == nil && is.Name != folder:
 		return refuse("the name in SKILL.md is %q, and the proposed one is %q", is.Name, folder)
 	case err == nil && is.Name != was.Name:

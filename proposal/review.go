@@ -263,7 +263,7 @@ func (b *Box) Approve(ctx context.Context, who Who, id string, o Approval) (s Sh
 			return err
 		}
 		if again.Was != plan.Was || len(changed(again.trial.After, plan.trial.After)) > 0 {
-			return errMoving
+			return refusal{source.ErrChanged}
 		}
 		again.Who, again.Why, again.Reason = who.Name, firstLine(s.Justification), o.Reason
 		if err := b.change(ctx, &again.action, again.before(), again.trial.After); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // A swap replaces a skill's folder on disk by a changed copy of it, which lies beside it
@@ -100,7 +101,7 @@ func (s *swap) finish(ctx context.Context) error {
 		return err
 	}
 	if now != s.Was {
-		return errMoving
+		return refusal{source.ErrChanged}
 	}
 	if s.Was == "" {
 		return os.Rename(s.copied(), s.Folder)

@@ -2,11 +2,8 @@ package proposal
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -17,9 +14,6 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
-
-// errMoving means that a skill was changed while it was read.
-var errMoving = refuse("its files changed while they were read; try again")
 
 // readSkill reads all files of the skill in a folder of a source. Links are refused: what
 // they lead to is not the skill's.
@@ -44,32 +38,16 @@ func readSkill(ctx context.Context, src source.Source, dir string) (Files, *sour
 		if size += f.Size; size > skill.MaxPublishedBytes || len(files) == skill.MaxPublishedFiles {
 			return nil, nil, refuse("%w: it has more than %d files or %d bytes", ErrLocked, skill.MaxPublishedFiles, skill.MaxPublishedBytes)
 		}
-		if files[f.Path], err = readFile(ctx, src, dir, f); err != nil {
+		data, mode, err := source.ReadListed(ctx, src, dir, f)
+		switch {
+		case errors.Is(err, source.ErrChanged):
+			return nil, nil, refuse("reading %s: %w", f.Path, err)
+		case err != nil:
 			return nil, nil, fmt.Errorf("reading %s: %w", f.Path, err)
 		}
+		files[f.Path] = File{data, mode}
 	}
 	return files, m, nil
-}
-
-// readFile reads a file of a skill whose digest is known.
-func readFile(ctx context.Context, src source.Source, dir string, f skill.File) (File, error) {
-	opened, err := src.Open(ctx, dir, f.Path)
-	if err != nil {
-		return File{}, err
-	}
-	defer opened.Close()
-	info, err := opened.Stat()
-	if err != nil {
-		return File{}, err
-	}
-	data, err := io.ReadAll(io.LimitReader(opened, f.Size+1))
-	if err != nil {
-		return File{}, err
-	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.SHA256 {
-		return File{}, errMoving
-	}
-	return File{data, info.Mode().Perm()}, nil
 }
 
 // ReadFolder reads the files of the skill in a folder on disk.

@@ -21,17 +21,13 @@ const maxCompatibility = 500
 // known are the fields of the specification.
 var known = [...]string{"allowed-tools", "compatibility", "description", "license", "metadata", "name"}
 
-// Check judges s as the specification's reference validator does: it reports a
-// problem of severity Error exactly when the validator calls the skill invalid.
-// It adds the problems that Parse found, and advice, as warnings and notes. The
-// result is sorted by line. If Parse did not make s, Check judges its fields alone.
+// Check judges a skill that Parse made as the specification's reference validator
+// does: it reports a problem of severity Error exactly when the validator calls the
+// skill invalid. It adds the problems that Parse found, and advice, as warnings and
+// notes. The result is sorted by line.
 func Check(s *Skill) []Problem {
 	c := &checker{skill: s}
-	if s.raw != "" {
-		c.checkFile()
-	} else {
-		c.checkFields(fieldsOf(s))
-	}
+	c.checkFile()
 	c.advise()
 	c.addLoaded()
 	slices.SortStableFunc(c.found, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
@@ -75,24 +71,6 @@ type strictField struct {
 	text   string
 	scalar bool
 	line   int
-}
-
-// fieldsOf returns the fields of a skill that was not read from a file.
-func fieldsOf(s *Skill) map[string]strictField {
-	fields := make(map[string]strictField, len(s.Frontmatter)+2)
-	for key, v := range s.Frontmatter {
-		switch v := v.(type) {
-		case nil:
-			fields[key] = strictField{scalar: true}
-		case []any, map[string]any:
-			fields[key] = strictField{}
-		default:
-			fields[key] = strictField{text: fmt.Sprint(v), scalar: true}
-		}
-	}
-	fields["name"] = strictField{text: s.Name, scalar: true}
-	fields["description"] = strictField{text: s.Description, scalar: true}
-	return fields
 }
 
 // checkFields judges the fields as the reference validator does.
@@ -211,8 +189,5 @@ func (c *checker) advise() {
 	s := c.skill
 	if s.Description != "" && !s.SaysWhen() {
 		c.add("no-trigger", Note, 0, "the description does not say when to use the skill", "add \"Use when …\"")
-	}
-	if n := words.Tokens(s.Body); s.raw == "" && n > maxBodyTokens {
-		c.add("body-too-long", Warning, s.BodyLine, fmt.Sprintf("instructions of about %d tokens", n), "move details into references/")
 	}
 }

@@ -2,7 +2,6 @@ package skill
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,24 +22,5 @@ func TestResolvePlain(t *testing.T) {
 		if got := resolvePlain(in); !cmp.Equal(want, got, cmpopts.EquateNaNs()) {
 			t.Errorf("%q is %T %v, want %T %v", in, got, got, want, want)
 		}
-	}
-}
-
-// TestCheckWithoutFile: Check judges a skill that was not read from a file by its fields.
-func TestCheckWithoutFile(t *testing.T) {
-	s := &Skill{Meta: Meta{Path: "my-skill/SKILL.md", Name: "my-skill", Description: "Use when it helps."}}
-	if got := Check(s); len(got) != 0 {
-		t.Errorf("%v, want nothing", got)
-	}
-	s.Name = "Other"
-	s.Frontmatter = map[string]any{"version": 1.0, "compatibility": []any{"git"}}
-	s.Body = strings.Repeat("word ", 8_000)
-	var rules []string
-	for _, p := range Check(s) {
-		rules = append(rules, p.Rule)
-	}
-	want := []string{"unexpected-field", "name-case", "name-folder", "field-type", "body-too-long"}
-	if diff := cmp.Diff(want, rules); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

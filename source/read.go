@@ -159,6 +159,28 @@ func readFile(ctx context.Context, s Source, dir, name string, limit int64) (*Fi
 	return &File{Path: name, Size: int64(len(data)), SHA256: hexSum(data), Binary: isBinary(data), Data: data}, nil
 }
 
+// ErrChanged means that a file of a skill is not the one that was listed.
+var ErrChanged = errors.New("its files changed while they were read; try again")
+
+// ReadListed reads a file of the skill in a folder that a manifest lists with its digest. If the
+// file has other bytes by now, the error wraps ErrChanged.
+func ReadListed(ctx context.Context, s Source, dir string, listed skill.File) ([]byte, fs.FileMode, error) {
+	f, err := s.Open(ctx, dir, listed.Path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, listed.Size+1))
+	if err == nil && hexSum(data) != listed.SHA256 {
+		err = ErrChanged
+	}
+	return data, info.Mode().Perm(), err
+}
+
 // readAll reads at most limit bytes; limit may be math.MaxInt64. It checks the size
 // first only to give a better message.
 func readAll(f fs.File, limit int64) ([]byte, error) {

@@ -3,11 +3,8 @@ package push
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"path"
 	"slices"
@@ -244,30 +241,13 @@ func (t *filesTx) putContents(ctx context.Context, p placed, missing map[string]
 		if t.s.DryRun {
 			continue
 		}
-		data, err := t.s.read(ctx, path.Dir(p.path), f)
+		data, _, err := source.ReadListed(ctx, t.s.from, path.Dir(p.path), f)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w: %w", errChanging, err)
 		}
 		if err := t.PutContent(f.SHA256, data); err != nil {
 			return fmt.Errorf("storing %s of %s: %w", f.Path, p.path, err)
 		}
 	}
 	return nil
-}
-
-// read reads a file of a skill. Bytes other than those that were hashed are errChanging.
-func (s *pushed) read(ctx context.Context, dir string, f skill.File) ([]byte, error) {
-	file, err := s.from.Open(ctx, dir, f.Path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errChanging, err)
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, f.Size+1))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errChanging, err)
-	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.SHA256 {
-		return nil, errChanging
-	}
-	return data, nil
 }

@@ -74,6 +74,10 @@ func read(ctx context.Context, c Catalog, e search.Entry, a *search.Agent) (bund
 	if err != nil {
 		return omit(err)
 	}
+	if m.Name != e.Name {
+		return omit(errors.New("its SKILL.md does not state that name"))
+	}
+	b.description = m.Description
 	for _, listed := range m.Files {
 		f, err := c.File(ctx, e.ID, listed.Path, a)
 		if err != nil {

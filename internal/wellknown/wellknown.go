@@ -52,11 +52,11 @@ type oldEntry struct {
 	Files       []string `json:"files"` // the first is SKILL.md
 }
 
-// A bundle is a skill to publish: its name in the catalog and its unchanged files.
+// A bundle is a skill to publish: its name, its description and its unchanged files.
 type bundle struct {
 	name        string
+	description string
 	files       []file
-	description string // set by prepare
 }
 
 // A file is one file of a skill.

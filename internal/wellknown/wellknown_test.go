@@ -30,7 +30,7 @@ func instructions(name, description string) []byte {
 }
 
 func skillOf(name string, files ...string) bundle {
-	s := bundle{name: name, files: []file{{path: "SKILL.md", data: instructions(name, "Does "+name+".")}}}
+	s := bundle{name: name, description: "Does " + name + ".", files: []file{{path: "SKILL.md", data: instructions(name, "Does "+name+".")}}}
 	for _, f := range files {
 		s.files = append(s.files, file{path: f, data: []byte("content of " + f + "\n")})
 	}
@@ -225,11 +225,9 @@ func installedOld(t *testing.T, site string) map[string]map[string]string {
 // TestClients reads a site as clients of both versions do.
 func TestClients(t *testing.T) {
 	dir := t.TempDir()
-	lower := skillOf("lower", "notes.md")
-	lower.files[0].path = "skill.md"
 	spaced := skillOf("spaced", "a fïle.md", strings.Repeat("long/", 30)+"näme.md")
-	result, omitted := write(t, dir, skillOf("zebra", "scripts/run.sh", "assets/logo.bin"), skillOf("ant"), lower, spaced)
-	if diff := cmp.Diff(Result{Skills: 4, Archives: 3, Old: 3}, result); diff != "" {
+	result, omitted := write(t, dir, skillOf("zebra", "scripts/run.sh", "assets/logo.bin"), skillOf("ant"), spaced)
+	if diff := cmp.Diff(Result{Skills: 3, Archives: 2, Old: 2}, result); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
 	if want := []string{`skill spaced is left out of the index of version 0.1: the name of its file "a fïle.md" does not fit into a URL`}; !slices.Equal(omitted, want) {
@@ -244,7 +242,6 @@ func TestClients(t *testing.T) {
 			"scripts/run.sh":  "content of scripts/run.sh\n",
 			"assets/logo.bin": "content of assets/logo.bin\n",
 		},
-		"lower": {"SKILL.md": string(instructions("lower", "Does lower.")), "notes.md": "content of notes.md\n"},
 	}
 	if diff := cmp.Diff(want, installedOld(t, server.URL)); diff != "" {
 		t.Errorf("by version 0.1 (-want +got):\n%s", diff)
@@ -286,35 +283,14 @@ func TestSameBytes(t *testing.T) {
 
 // TestOmitted: skills that clients would read differently are left out.
 func TestOmitted(t *testing.T) {
-	text := func(name, text string) bundle {
-		return bundle{name: name, files: []file{{path: "SKILL.md", data: []byte(text)}}}
-	}
-	many := skillOf("many")
-	for i := range 512 {
-		many.files = append(many.files, file{path: fmt.Sprintf("f%d", i)})
-	}
-	large := skillOf("large")
-	large.files = append(large.files, file{path: "big", data: make([]byte, 16<<20)})
+	hidden := skillOf("hidden")
+	hidden.files[0].data = instructions("hidden", "Does\u200b it.")
 	for _, c := range []struct {
 		skill bundle
 		want  string
 	}{
-		{skillOf("Upper"), "its name is not made of"},
-		{skillOf("two--hyphens"), "its name is not made of"},
-		{skillOf("größe"), "its name is not made of"},
-		{skillOf("nul"), "its name is not made of"},
-		{skillOf(strings.Repeat("a", 65)), "its name is not made of at most 64"},
 		{bundle{name: "bare", files: []file{{path: "readme.md"}}}, "it has no SKILL.md"},
-		{text("renamed", string(instructions("other", "Does it."))), "does not state that name"},
-		{text("nameless", "---\ndescription: Does it.\n---\n"), "does not state that name"},
-		{text("silent", "---\nname: silent\n---\nBody.\n"), "missing description"},
-		{text("number", "---\nname: number\ndescription: 12\n---\nBody.\n"), "states no description"},
-		{text("long", string(instructions("long", strings.Repeat("é", 1025)))), "more than 1024 characters"},
-		{text("hidden", string(instructions("hidden", "Does\u200b it."))), "hidden characters (zero-width) from line 3"},
-		{text("broken", "---\nname: broken\ndescription: Use: when it breaks\n---\nBody.\n"), "not YAML that others can read"},
-		{text("plain", "Just text.\n"), "no frontmatter"},
-		{many, "it has 513 files; the limit is 512"},
-		{large, "the limit is 16777216"},
+		{hidden, "hidden characters (zero-width) from line 3"},
 		{skillOf("cased", "Notes.md", "notes.md"), "Notes.md and notes.md would be one"},
 		{skillOf("escaping", "../secret"), `"../secret" is not a plain relative path`},
 		{skillOf("drive", "c:/x"), `"c:/x" is not a plain relative path`},
