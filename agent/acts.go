@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // acts does what a model asks for, for one conversation. Both modes, instructions and
@@ -30,7 +31,7 @@ type acts struct {
 	allowed map[string][32]byte    // the skills whose scripts may run as they were then, by ID
 	refused map[string]refusal     // the skills whose scripts may not run, by ID; nil while no prompt is answered
 	scripts map[string]readScripts // of the loaded skills, by ID, as far as they are tools
-	events  []Event
+	events  []usage.Event
 }
 
 // load returns the instructions of a skill, and whether the conversation has them already.
@@ -57,7 +58,7 @@ func (s *acts) give(b contextprovider.Body) bool {
 	}
 	s.loaded = append(s.loaded, b)
 	s.mu.Unlock()
-	s.note(Event{Kind: Loaded, Skills: []string{b.ID}, Tokens: b.Tokens, Stale: b.Stale})
+	s.note(usage.Event{Kind: usage.Loaded, Skills: usage.Named(b.ID), Tokens: b.Tokens, Stale: b.Stale})
 	return true
 }
 
@@ -89,7 +90,7 @@ func (s *acts) read(ctx context.Context, name, file string) (contextprovider.Fil
 		}
 		return f, s.failedAt(b.ID, file, err)
 	}
-	s.note(Event{Kind: Read, Skills: []string{f.ID}, What: f.Path, Tokens: words.Tokens(f.Text)})
+	s.note(usage.Event{Kind: usage.Read, Skills: usage.Named(f.ID), What: f.Path, Tokens: words.Tokens(f.Text)})
 	return f, nil
 }
 
@@ -129,10 +130,10 @@ func (s *acts) execute(ctx context.Context, x sandbox.Executor, r sandbox.Reques
 // noteRun notes a command that ran; id is "" if it is of no skill.
 func (s *acts) noteRun(id, command string, start time.Time, r *sandbox.Result) {
 	stdout, stderr, _ := printed(r)
-	e := Event{Kind: Ran, What: command, Exit: r.ExitCode, Duration: time.Since(start),
+	e := usage.Event{Kind: usage.Ran, What: command, Exit: r.ExitCode, Duration: time.Since(start),
 		Tokens: words.Tokens(stdout) + words.Tokens(stderr), Unprotected: r.Unprotected}
 	if id != "" {
-		e.Skills = []string{id}
+		e.Skills = usage.Named(id)
 	}
 	s.note(e)
 }
@@ -245,16 +246,16 @@ func (s *acts) failed(id string, err error) error { return s.failedAt(id, "", er
 
 // failedAt is failed for a file or command of the skill, or for a name that no skill has.
 func (s *acts) failedAt(id, what string, err error) error {
-	e := Event{Kind: Failed, What: what, Err: err}
+	e := usage.Event{Kind: usage.Failed, What: what, Err: err}
 	if id != "" {
-		e.Skills = []string{id}
+		e.Skills = usage.Named(id)
 	}
 	s.note(e)
 	return err
 }
 
 // note keeps an event, and tells the observer and the log of it.
-func (s *acts) note(e Event) {
+func (s *acts) note(e usage.Event) {
 	e.Time = time.Now()
 	if e.Err != nil {
 		e.Error = e.Err.Error()
@@ -266,7 +267,7 @@ func (s *acts) note(e Event) {
 		s.cfg.Observe(e)
 	}
 	if s.cfg.Logger != nil {
-		s.cfg.Logger.Info("agent", e.attrs()...)
+		s.cfg.Logger.Info("agent", attrs(&e)...)
 	}
 }
 
@@ -278,7 +279,7 @@ func (s *acts) happened() int {
 }
 
 // eventsFrom returns the events from the one with index i.
-func (s *acts) eventsFrom(i int) []Event {
+func (s *acts) eventsFrom(i int) []usage.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.events[i:])

@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // A Catalog has the skills; *repertoire.Catalog is one. The scope of the agent holds in
@@ -166,7 +167,7 @@ type Config struct {
 
 	// Observe is told what happens, in the order in which it happens; nil means nobody. It
 	// must not ask the same conversation.
-	Observe func(Event)
+	Observe func(usage.Event)
 
 	// Logger gets the same as messages; nil means no messages.
 	Logger *slog.Logger

@@ -19,6 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // memoryCatalog returns a catalog of the skills of the tests that are not on disk.
@@ -73,8 +74,8 @@ func TestChat(t *testing.T) {
 		Executor: executor(func(_ context.Context, r sandbox.Request) (sandbox.Result, error) {
 			return sandbox.Result{Stdout: []byte("a is filled"), ExitCode: 3}, nil
 		}),
-		Observe: func(e agent.Event) {
-			seen = append(seen, fmt.Sprint(e.Kind, e.Skills, e.What, e.Exit))
+		Observe: func(e usage.Event) {
+			seen = append(seen, fmt.Sprint(e.Kind, e.IDs(), e.What, e.Exit))
 		},
 	})
 	c := a.NewConversation()
@@ -251,8 +252,8 @@ func TestBusy(t *testing.T) {
 	var chat, compact error
 	a := newAgent(t, agent.Config{
 		Model: agenttest.New(agenttest.Say("Hello.")), Catalog: memoryCatalog(t),
-		Observe: func(e agent.Event) {
-			if e.Kind == agent.Asked {
+		Observe: func(e usage.Event) {
+			if e.Kind == usage.Asked {
 				_, chat = c.Chat(t.Context(), "And?")
 				_, compact = c.Compact(t.Context(), agent.CompactOptions{Tokens: 1})
 			}
@@ -360,8 +361,8 @@ func TestAgentOfConversation(t *testing.T) {
 		c := newAgent(t, agent.Config{Model: model, Catalog: catalog, Agent: clerk, Instructions: instructions}).NewConversation()
 		got, err := c.Chat(t.Context(), "Hello")
 		toolTry(t, err)
-		want := []agent.Kind{agent.Loaded, agent.Offered, agent.Asked, agent.Asked}
-		var kinds []agent.Kind
+		want := []usage.Kind{usage.Loaded, usage.Offered, usage.Asked, usage.Asked}
+		var kinds []usage.Kind
 		for _, e := range got.Events {
 			kinds = append(kinds, e.Kind)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // CompactOptions say how far a history is shortened.
@@ -58,7 +59,7 @@ func (c *Conversation) compact(o CompactOptions) Compaction {
 	c.loaded = slices.DeleteFunc(c.loaded, func(b contextprovider.Body) bool { return slices.Contains(done.Forgotten, b.ID) })
 	c.mu.Unlock()
 	if done.Before != done.After {
-		c.note(Event{Kind: Compacted, Skills: done.Forgotten, Tokens: done.Before - done.After})
+		c.note(usage.Event{Kind: usage.Compacted, Skills: usage.Named(done.Forgotten...), Tokens: done.Before - done.After})
 	}
 	return done
 }

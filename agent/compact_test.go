@@ -10,6 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // randomHistory returns prompts with answers, calls and results, of which some hold
@@ -215,8 +216,8 @@ func TestHistory(t *testing.T) {
 	}
 	model := agenttest.New(turns...)
 	compacted := 0
-	c := newAgent(t, agent.Config{Model: model, Catalog: memoryCatalog(t), History: limit, Observe: func(e agent.Event) {
-		if e.Kind == agent.Compacted {
+	c := newAgent(t, agent.Config{Model: model, Catalog: memoryCatalog(t), History: limit, Observe: func(e usage.Event) {
+		if e.Kind == usage.Compacted {
 			compacted++
 		}
 	}}).NewConversation()

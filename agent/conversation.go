@@ -13,6 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // ErrBusy means that a conversation is still answering another prompt.
@@ -39,11 +40,11 @@ func (a *Agent) NewConversation() *Conversation {
 
 // An Answer is what a prompt led to.
 type Answer struct {
-	Text       string  `json:"text"`       // of the last message of the model; "" if it wrote nothing
-	Iterations int     `json:"iterations"` // how often the model was asked
-	Usage      Usage   `json:"usage"`      // of all iterations, as the server counts
-	Cut        bool    `json:"cut,omitempty"`
-	Events     []Event `json:"events"` // what happened on the way
+	Text       string        `json:"text"`       // of the last message of the model; "" if it wrote nothing
+	Iterations int           `json:"iterations"` // how often the model was asked
+	Usage      Usage         `json:"usage"`      // of all iterations, as the server counts
+	Cut        bool          `json:"cut,omitempty"`
+	Events     []usage.Event `json:"events"` // what happened on the way
 }
 
 // Chat answers a prompt: it asks the model, does what the model asks for, and asks again,
@@ -146,11 +147,7 @@ func (c *Conversation) block(ctx context.Context, prompt string, budget contextp
 	if err != nil {
 		return b, err
 	}
-	ids := make([]string, len(b.Skills))
-	for i := range b.Skills {
-		ids[i] = b.Skills[i].ID
-	}
-	c.note(Event{Kind: Offered, Skills: ids, Tokens: b.Tokens})
+	c.note(usage.Event{Kind: usage.Offered, Skills: usage.Named(idsOf(b.Skills)...), Tokens: b.Tokens})
 	return b, nil
 }
 
@@ -173,7 +170,7 @@ func (c *Conversation) ask(ctx context.Context, system string, tools []Tool, tex
 	m.Role = Assistant
 	m.Calls = c.identify(m.Calls)
 	c.add(m)
-	c.note(Event{Kind: Asked, Duration: time.Since(start), Tokens: tokensOf(m)})
+	c.note(usage.Event{Kind: usage.Asked, Duration: time.Since(start), Tokens: tokensOf(m)})
 	return m, nil
 }
 
@@ -218,8 +215,8 @@ func (c *Conversation) do(ctx context.Context, m Message) []Message {
 	start := c.happened()
 	results := c.agent.mode.act(ctx, c, m)
 	for _, e := range c.eventsFrom(start) {
-		if e.Kind == Loaded && len(results) > 0 {
-			results[0].Skills = append(results[0].Skills, e.Skills...)
+		if e.Kind == usage.Loaded && len(results) > 0 {
+			results[0].Skills = append(results[0].Skills, e.IDs()...)
 		}
 	}
 	return results

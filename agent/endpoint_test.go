@@ -11,6 +11,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
 	"github.com/repertoire-skills/repertoire/agent/openai"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // played returns an agent whose model is behind a server that plays a script.
@@ -68,11 +69,11 @@ Done.
 	if got.Text != "Done." || got.Usage != (agent.Usage{In: 300, Out: 25}) || strings.Join(said, "") != "I look at it.Done." {
 		t.Errorf("%+v, said %q", got, said)
 	}
-	var kinds []agent.Kind
+	var kinds []usage.Kind
 	for _, e := range got.Events {
 		kinds = append(kinds, e.Kind)
 	}
-	if want := []agent.Kind{agent.Offered, agent.Asked, agent.Failed, agent.Asked, agent.Loaded, agent.Read, agent.Asked}; !slices.Equal(kinds, want) {
+	if want := []usage.Kind{usage.Offered, usage.Asked, usage.Failed, usage.Asked, usage.Loaded, usage.Read, usage.Asked}; !slices.Equal(kinds, want) {
 		t.Errorf("events %v, want %v", kinds, want)
 	}
 }

@@ -4,53 +4,20 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/repertoire-skills/repertoire/usage"
 )
-
-// A Kind is what an Event tells.
-type Kind string
-
-// The kinds of events.
-const (
-	Offered   Kind = "offered"   // a prompt got these skills
-	Searched  Kind = "searched"  // a search found these skills
-	Asked     Kind = "asked"     // the model answered: one iteration
-	Loaded    Kind = "loaded"    // the instructions of a skill were given to the model
-	Read      Kind = "read"      // a file of a skill was given to the model
-	Ran       Kind = "ran"       // a script of a skill ran
-	Failed    Kind = "failed"    // what the model asked for could not be done, or the model did not answer
-	Compacted Kind = "compacted" // old messages were shortened
-)
-
-// An Event is one thing that an agent did.
-type Event struct {
-	Time     time.Time     `json:"time,omitzero"`
-	Kind     Kind          `json:"kind"`
-	Skills   []string      `json:"skills,omitempty"`      // IDs
-	What     string        `json:"what,omitempty"`        // the file that was read, the command that ran, the name that was not found
-	Exit     int           `json:"exit,omitempty"`        // of a run
-	Duration time.Duration `json:"duration_ns,omitempty"` // of a run, or of an answer of the model
-	Tokens   int           `json:"tokens,omitempty"`      // that it added to the conversation, estimated; Compacted: that it saved
-	Error    string        `json:"error,omitempty"`       // of Failed
-	Err      error         `json:"-"`                     // of Failed
-	Stale    bool          `json:"-"`                     // of Loaded: the skill has changed since it was indexed
-	Prompt   string        `json:"-"`                     // that skills were searched or offered for
-	Because  string        `json:"-"`                     // of Offered: why the prompt wants no skill, see search.Ranking
-	Session  string        `json:"-"`                     // of Offered: the session that the call names
-
-	Unprotected []string `json:"unprotected,omitempty"` // of a run: what nothing kept it from, see [sandbox.Result]
-}
 
 // attrs returns the fields that are set, for a log.
-func (e *Event) attrs() []any {
+func attrs(e *usage.Event) []any {
 	list := []any{"event", string(e.Kind)}
 	if len(e.Skills) > 0 {
-		list = append(list, "skills", strings.Join(e.Skills, " "))
+		list = append(list, "skills", strings.Join(e.IDs(), " "))
 	}
 	if e.What != "" {
 		list = append(list, "what", e.What)
 	}
-	if e.Kind == Ran {
+	if e.Kind == usage.Ran {
 		list = append(list, "exit", e.Exit)
 	}
 	if e.Duration > 0 {
@@ -84,18 +51,18 @@ type SkillUse struct {
 func (u SkillUse) Tokens() int { return u.Instructions + u.Files + u.Output }
 
 // SumUses sums events by skill. The skill that added most tokens comes first.
-func SumUses(events []Event) []SkillUse {
+func SumUses(events []usage.Event) []SkillUse {
 	var uses []SkillUse
 	at := make(map[string]int)
 	for _, e := range events {
-		for _, id := range e.Skills {
+		for _, id := range e.IDs() {
 			i, ok := at[id]
 			if !ok {
 				i = len(uses)
 				at[id] = i
 				uses = append(uses, SkillUse{Skill: id})
 			}
-			uses[i].add(e)
+			uses[i].add(&e)
 		}
 	}
 	slices.SortFunc(uses, func(a, b SkillUse) int {
@@ -104,20 +71,20 @@ func SumUses(events []Event) []SkillUse {
 	return uses
 }
 
-func (u *SkillUse) add(e Event) {
+func (u *SkillUse) add(e *usage.Event) {
 	switch e.Kind {
-	case Offered:
+	case usage.Offered:
 		u.Offered++
-	case Loaded:
+	case usage.Loaded:
 		u.Loaded++
 		u.Instructions += e.Tokens
-	case Read:
+	case usage.Read:
 		u.Read++
 		u.Files += e.Tokens
-	case Ran:
+	case usage.Ran:
 		u.Ran++
 		u.Output += e.Tokens
-	case Failed:
+	case usage.Failed:
 		u.Failed++
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // byTags is the mode for models that cannot call tools: the model writes tags in its answer,
@@ -129,7 +130,7 @@ func tags(n int) string {
 // carryOut does one instruction and returns what the model reads of it.
 func (s *acts) carryOut(ctx context.Context, in *instruction) string {
 	if in.fault != "" {
-		s.note(Event{Kind: Failed, What: in.tag, Err: errors.New(in.fault)})
+		s.note(usage.Event{Kind: usage.Failed, What: in.tag, Err: errors.New(in.fault)})
 		return in.misuse(s.cfg.Executor != nil)
 	}
 	switch in.tag {
@@ -153,7 +154,7 @@ func (s *acts) carryOut(ctx context.Context, in *instruction) string {
 		return resourceText(&file)
 	}
 	if s.cfg.Executor == nil {
-		s.note(Event{Kind: Failed, What: in.what, Err: errors.New("no executor")})
+		s.note(usage.Event{Kind: usage.Failed, What: in.what, Err: errors.New("no executor")})
 		return element(scriptError, "", noScripts)
 	}
 	result, err := s.run(ctx, in.skill, sandbox.Request{Command: in.what})

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // maxCounted is how many skills Metrics count one by one; the others are counted together,
@@ -32,24 +34,24 @@ type Metrics struct {
 }
 
 // Observe counts an event.
-func (m *Metrics) Observe(e Event) {
+func (m *Metrics) Observe(e usage.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch e.Kind {
-	case Asked:
+	case usage.Asked:
 		m.asked++
 		m.waited += e.Duration
-	case Failed:
+	case usage.Failed:
 		m.bad++
-	case Ran:
+	case usage.Ran:
 		m.ran++
 		m.running += e.Duration
 		if e.Exit != 0 {
 			m.nonzero++
 		}
 	}
-	for _, id := range e.Skills {
-		m.use(id).add(e)
+	for _, id := range e.IDs() {
+		m.use(id).add(&e)
 	}
 }
 
@@ -108,9 +110,9 @@ func (m *Metrics) writeSkills(b *strings.Builder) {
 	b.WriteString(head(events, "What happened with skills."))
 	for _, u := range uses {
 		for _, c := range []struct {
-			kind Kind
+			kind usage.Kind
 			n    int
-		}{{Offered, u.Offered}, {Loaded, u.Loaded}, {Read, u.Read}, {Ran, u.Ran}, {Failed, u.Failed}} {
+		}{{usage.Offered, u.Offered}, {usage.Loaded, u.Loaded}, {usage.Read, u.Read}, {usage.Ran, u.Ran}, {usage.Failed, u.Failed}} {
 			if c.n > 0 {
 				fmt.Fprintf(b, "%s%s{skill=%s,event=%q} %d\n", prefix, events, label(u.Skill), string(c.kind), c.n)
 			}

@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // TestMetrics: every kind of event is counted, and names cannot break the format.
 func TestMetrics(t *testing.T) {
 	var m agent.Metrics
-	for _, e := range []agent.Event{
-		{Kind: agent.Offered, Skills: []string{"pdf", `a"b` + "\n"}, Tokens: 90},
-		{Kind: agent.Asked, Duration: 1500 * time.Millisecond},
-		{Kind: agent.Loaded, Skills: []string{"pdf"}, Tokens: 40},
-		{Kind: agent.Ran, Skills: []string{"pdf"}, Tokens: 2, Exit: 3, Duration: time.Second},
-		{Kind: agent.Failed},
+	for _, e := range []usage.Event{
+		{Kind: usage.Offered, Skills: usage.Named("pdf", `a"b`+"\n"), Tokens: 90},
+		{Kind: usage.Asked, Duration: 1500 * time.Millisecond},
+		{Kind: usage.Loaded, Skills: usage.Named("pdf"), Tokens: 40},
+		{Kind: usage.Ran, Skills: usage.Named("pdf"), Tokens: 2, Exit: 3, Duration: time.Second},
+		{Kind: usage.Failed},
 	} {
 		m.Observe(e)
 	}
@@ -43,7 +44,7 @@ func TestMetrics(t *testing.T) {
 func TestMetricsBounded(t *testing.T) {
 	var m agent.Metrics
 	for i := range 3000 {
-		m.Observe(agent.Event{Kind: agent.Failed, Skills: []string{fmt.Sprint("made-up-", i)}})
+		m.Observe(usage.Event{Kind: usage.Failed, Skills: usage.Named(fmt.Sprint("made-up-", i))})
 	}
 	text := written(t, &m)
 	if n := strings.Count(text, `event="failed"`); n != 1001 {

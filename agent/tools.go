@@ -11,17 +11,19 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // builtin is a tool that every catalog has.
 type builtin struct {
 	tool.Row
 	do     func(ctx context.Context, s *acts, in tool.Arguments) (Reply, error)
-	usual  bool // it is offered unless Config.Offer says otherwise
-	json   bool // it answers with a JSON object, also if a call fails
-	runs   bool // it needs an executor
-	shell  bool // it needs an executor that is a shell
-	listed bool // its description lists skills
+	kind   usage.Kind // what a call is, for logs
+	usual  bool       // it is offered unless Config.Offer says otherwise
+	json   bool       // it answers with a JSON object, also if a call fails
+	runs   bool       // it needs an executor
+	shell  bool       // it needs an executor that is a shell
+	listed bool       // its description lists skills
 }
 
 // A Reply is the answer to a call of a tool.
@@ -30,7 +32,8 @@ type Reply struct {
 	Data   any                   // the same for programs; nil means that the text is all there is
 	Failed string                // why the call failed, in words for a model; "" means that it did not
 	File   *contextprovider.File // a file that is no text, for clients that can show it; nil means none
-	Events []Event               // what happened
+	Kind   usage.Kind            // what the call is, for logs; "" for a tool of Config.More, and for one that does not exist
+	Events []usage.Event         // what happened
 }
 
 // One vocabulary: models that know another host's tools use its names.
@@ -54,43 +57,43 @@ func (c *Config) builtins() []builtin {
 		{Name: "path", Aliases: []string{"file", "filename", "filepath", "resource", "resourcename"}, Required: true, Text: "of the file, relative to the skill's folder"},
 		{Name: "lines", Text: `lines to read, from 1: "10-40", "10-" or "10"; all if left out`}}
 	return []builtin{
-		{Row: tool.Row{Name: "read_skill", Title: "Read the instructions of a skill", Text: readText, Params: read}, usual: true, listed: true, do: readSkill},
-		{Row: tool.Row{Name: "search_skills", Title: "Search skills", Text: searchText, Output: searchResult{}, Params: []tool.Param{
+		{kind: usage.Loaded, Row: tool.Row{Name: "read_skill", Title: "Read the instructions of a skill", Text: readText, Params: read}, usual: true, listed: true, do: readSkill},
+		{kind: usage.Searched, Row: tool.Row{Name: "search_skills", Title: "Search skills", Text: searchText, Output: searchResult{}, Params: []tool.Param{
 			{Name: "query", Aliases: queryNames, Required: true, Text: "what is to be done, as a sentence or as words"},
 			{Name: "limit", Kind: tool.Number, Text: "most skills to return, 1 to 50; 8 if left out"},
 			{Name: "all", Kind: tool.Switch, Text: "also skills that hardly fit, up to the limit"},
 			{Name: "agent", Text: "search only what this configured agent may see", Hidden: c.Agent != nil || len(c.Agents) == 0},
 		}}, usual: true, do: searchSkills},
-		{Row: tool.Row{Name: "suggest_skills", Title: "Suggest skills for a prompt", Text: suggestText, Params: []tool.Param{
+		{kind: usage.Offered, Row: tool.Row{Name: "suggest_skills", Title: "Suggest skills for a prompt", Text: suggestText, Params: []tool.Param{
 			{Name: "prompt", Aliases: []string{"query", "text"}, Required: true, Blank: true, Text: "the prompt as the user wrote it"},
 			{Name: "cwd", Text: "the folder that the user works in"},
 			{Name: "session", Text: "for hooks: an identifier of the conversation"},
 		}}, do: suggestSkills},
-		{Row: tool.Row{Name: "list_skills", Title: "List skills", Text: listText, Output: listResult{}, Params: []tool.Param{
+		{kind: usage.Listed, Row: tool.Row{Name: "list_skills", Title: "List skills", Text: listText, Output: listResult{}, Params: []tool.Param{
 			{Name: "query", Aliases: queryNames, Text: "only skills that have to do with this, best first"},
 			{Name: "tag", Text: "only skills with this tag"},
 			{Name: "source", Text: "only skills from this source"},
 			{Name: "cursor", Text: "next_cursor of the page before"},
 		}}, usual: true, do: listSkills},
-		{Row: tool.Row{Name: "read_skill_resource", Title: "Read a file of a skill", Text: resourceHelp, Params: file}, usual: true, do: readResource},
-		{Row: tool.Row{Name: "run_skill_script", Text: runHelp, Writes: true, Destroys: true, Params: []tool.Param{skillParam,
+		{kind: usage.Read, Row: tool.Row{Name: "read_skill_resource", Title: "Read a file of a skill", Text: resourceHelp, Params: file}, usual: true, do: readResource},
+		{kind: usage.Ran, Row: tool.Row{Name: "run_skill_script", Text: runHelp, Writes: true, Destroys: true, Params: []tool.Param{skillParam,
 			{Name: "command", Aliases: []string{"cmd", "script"}, Required: true, Text: "the script with its arguments as in a shell, such as scripts/fill.py --all form.pdf"},
 			{Name: "args", Aliases: []string{"arguments", "argv"}, Kind: tool.Texts, Text: "further arguments, each as it is"},
 			{Name: "stdin", Aliases: []string{"input"}, Text: "what the script reads from its standard input"},
 		}}, usual: true, json: true, runs: true, do: runScript},
-		{Row: tool.Row{Name: "sandbox_execute", Text: shellText, Writes: true, Destroys: true, Params: []tool.Param{
+		{kind: usage.Ran, Row: tool.Row{Name: "sandbox_execute", Text: shellText, Writes: true, Destroys: true, Params: []tool.Param{
 			{Name: "command", Aliases: []string{"cmd", "script", "code"}, Required: true, Text: "commands of a shell, such as ./scripts/count.sh a.txt | sort"}, in,
 		}}, json: true, runs: true, shell: true, do: runShell},
 		// The names that other hosts and libraries have for the same, in their forms.
-		{Row: tool.Row{Name: "get_skill", Text: "Load a skill: its instructions and the folder that relative paths in them start at. Call it before you do the task that the skill is about.",
+		{kind: usage.Loaded, Row: tool.Row{Name: "get_skill", Text: "Load a skill: its instructions and the folder that relative paths in them start at. Call it before you do the task that the skill is about.",
 			Params: read}, json: true, listed: true, do: getSkill},
-		{Row: tool.Row{Name: "load_skill", Text: "Load a skill: its whole SKILL.md and the folder that relative paths in it start at. Call it before you do the task that the skill is about.",
+		{kind: usage.Loaded, Row: tool.Row{Name: "load_skill", Text: "Load a skill: its whole SKILL.md and the folder that relative paths in it start at. Call it before you do the task that the skill is about.",
 			Params: read}, json: true, do: loadSkill},
-		{Row: tool.Row{Name: "activate_skill", Text: readText, Params: read}, do: activateSkill},
-		{Row: tool.Row{Name: "use_skill", Text: readText, Params: read}, do: readSkill},
-		{Row: tool.Row{Name: "skill", Text: readText, Params: read}, do: readSkill},
-		{Row: tool.Row{Name: "load_skill_resource", Text: resourceHelp, Params: file}, do: readResource},
-		{Row: tool.Row{Name: "read_skill_file", Text: resourceHelp, Params: file}, do: readResource},
+		{kind: usage.Loaded, Row: tool.Row{Name: "activate_skill", Text: readText, Params: read}, do: activateSkill},
+		{kind: usage.Loaded, Row: tool.Row{Name: "use_skill", Text: readText, Params: read}, do: readSkill},
+		{kind: usage.Loaded, Row: tool.Row{Name: "skill", Text: readText, Params: read}, do: readSkill},
+		{kind: usage.Read, Row: tool.Row{Name: "load_skill_resource", Text: resourceHelp, Params: file}, do: readResource},
+		{kind: usage.Read, Row: tool.Row{Name: "read_skill_file", Text: resourceHelp, Params: file}, do: readResource},
 	}
 }
 
@@ -306,9 +309,8 @@ func (a *Agent) CallIn(ctx context.Context, in *Session, name, arguments string)
 // Known returns the name in the table of the tool that a call means, in whatever case; "" means
 // that the table has none. Scripts of skills that are tools of their own are not in the table.
 func (a *Agent) Known(name string) string {
-	all := a.cfg.rows()
-	if i := slices.IndexFunc(all, func(r builtin) bool { return r.Name == sameName(name) }); i >= 0 {
-		return all[i].Name
+	if r := a.cfg.row(name); r != nil {
+		return r.Name
 	}
 	return ""
 }
@@ -316,33 +318,44 @@ func (a *Agent) Known(name string) string {
 // reply answers one call. With every it runs scripts of skills that are not loaded too.
 func (s *acts) reply(ctx context.Context, name, args string, every bool) Reply {
 	start := s.happened()
-	r, inJSON, err := s.call(ctx, name, args, every)
-	if err != nil {
-		r = failing(s.problemOf(ctx, err), inJSON)
+	row := s.cfg.row(name)
+	if row == nil {
+		row = &builtin{kind: usage.Ran, json: true, do: func(ctx context.Context, s *acts, _ tool.Arguments) (Reply, error) {
+			t, err := s.script(ctx, name, every)
+			if err != nil {
+				return Reply{}, s.failed("", err)
+			}
+			return s.callScript(ctx, &t, args)
+		}}
 	}
-	r.Text, r.Events = unmarked(r.Text), s.eventsFrom(start)
+	r, err := row.call(ctx, s, name, args)
+	if err != nil {
+		r = failing(s.problemOf(ctx, err), row.json)
+	}
+	r.Text, r.Kind, r.Events = unmarked(r.Text), row.kind, s.eventsFrom(start)
 	return r
 }
 
-// call does what one call asks for, and tells whether the tool answers in JSON.
-func (s *acts) call(ctx context.Context, name, args string, every bool) (r Reply, inJSON bool, err error) {
-	all := s.cfg.rows()
-	at := slices.IndexFunc(all, func(r builtin) bool { return r.Name == sameName(name) })
-	if at < 0 {
-		t, err := s.script(ctx, name, every)
-		if err != nil {
-			return r, true, s.failed("", err)
+// call answers a call.
+func (b *builtin) call(ctx context.Context, s *acts, name, args string) (Reply, error) {
+	var in tool.Arguments
+	if b.Name != "" { // a script reads its arguments itself
+		var err error
+		if in, err = tool.Parse(name, args, b.Params); err != nil {
+			return Reply{}, s.failed("", err)
 		}
-		r, err = s.callScript(ctx, &t, args)
-		return r, true, err
 	}
-	row := &all[at]
-	in, err := tool.Parse(name, args, row.Params)
-	if err != nil {
-		return r, row.json, s.failed("", err)
+	r, err := b.do(ctx, s, in)
+	return r, skillProblem(err, in.Text(skillParam.Name))
+}
+
+// row returns the row of a tool, by its name in whatever case; nil if there is none.
+func (c *Config) row(name string) *builtin {
+	all := c.rows()
+	if i := slices.IndexFunc(all, func(r builtin) bool { return r.Name == sameName(name) }); i >= 0 {
+		return &all[i]
 	}
-	r, err = row.do(ctx, s, in)
-	return r, row.json, skillProblem(err, in.Text(skillParam.Name))
+	return nil
 }
 
 // sameName returns the name of a tool in the form in which builtins have it.

@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // toolSkills are the skills of the tests of tool mode.
@@ -215,9 +216,9 @@ func TestText(t *testing.T) {
 func TestLoadedOnce(t *testing.T) {
 	c, dir := toolCatalog(t, toolSkills)
 	var loads []string
-	a := newAgent(t, agent.Config{Catalog: c, Observe: func(e agent.Event) {
-		if e.Kind == agent.Loaded {
-			loads = append(loads, e.Skills...)
+	a := newAgent(t, agent.Config{Catalog: c, Observe: func(e usage.Event) {
+		if e.Kind == usage.Loaded {
+			loads = append(loads, e.IDs()...)
 		}
 	}})
 	talk, other := a.NewConversation(), a.NewConversation()

@@ -17,6 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 const (
@@ -89,7 +90,7 @@ func searchSkills(ctx context.Context, s *acts, in tool.Arguments) (Reply, error
 	if err != nil {
 		return Reply{}, err
 	}
-	s.note(Event{Kind: Searched, Skills: idsOf(answer.Hits), Prompt: q.Text})
+	s.note(usage.Event{Kind: usage.Searched, Skills: usage.Named(idsOf(answer.Hits)...), Prompt: q.Text})
 	r := searchResult{
 		Skills: foundOf(answer.Hits), NothingFits: len(answer.Hits) == 0, Unfit: answer.Unfit, Part: search.PartOf(answer.Unread), Ranking: answer.Mode,
 		Wanted: rounded(answer.Demand.Probability), Threshold: rounded(answer.Threshold),
@@ -184,7 +185,7 @@ type Prompt struct {
 
 func suggestSkills(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) {
 	p := Prompt{Text: intent.Typed(in.Text("prompt")), Dir: in.Text("cwd"), Session: in.Text("session")}
-	e := Event{Kind: Offered, Session: p.Session, Prompt: p.Text}
+	e := usage.Event{Kind: usage.Offered, Session: p.Session, Prompt: p.Text}
 	suggest := s.cfg.Suggest
 	if suggest == nil {
 		suggest = func(ctx context.Context, p Prompt) (contextprovider.Block, error) { return s.cfg.block(ctx, p.Text) }
@@ -196,7 +197,7 @@ func suggestSkills(ctx context.Context, s *acts, in tool.Arguments) (Reply, erro
 	} else if b, err = suggest(ctx, p); err != nil {
 		return Reply{}, err
 	}
-	e.Skills, e.Because, e.Tokens = idsOf(b.Skills), b.Kind, b.Tokens
+	e.Skills, e.Because, e.Tokens = usage.Named(idsOf(b.Skills)...), b.Kind, b.Tokens
 	s.note(e)
 	if b.Text == "" && p.Session == "" {
 		b.Text = nothingFits

@@ -6,16 +6,17 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // A Transcript is what happened in a conversation, to be kept as JSON or Markdown.
 type Transcript struct {
-	Agent    string     `json:"agent,omitempty"`  // its name in the configuration
-	System   string     `json:"system,omitempty"` // what stood before the messages when the model was asked last
-	Messages []Message  `json:"messages"`         // all, also those that were compacted
-	Events   []Event    `json:"events"`
-	Skills   []SkillUse `json:"skills"` // the tokens of each skill, most first
-	Usage    Usage      `json:"usage"`  // of all answers, as the server counts
+	Agent    string        `json:"agent,omitempty"`  // its name in the configuration
+	System   string        `json:"system,omitempty"` // what stood before the messages when the model was asked last
+	Messages []Message     `json:"messages"`         // all, also those that were compacted
+	Events   []usage.Event `json:"events"`
+	Skills   []SkillUse    `json:"skills"` // the tokens of each skill, most first
+	Usage    Usage         `json:"usage"`  // of all answers, as the server counts
 }
 
 // Transcript returns what happened until now.

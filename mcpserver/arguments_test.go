@@ -8,14 +8,15 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/mcpserver"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // TestUnknownArguments: a model that guesses an argument reads which ones there are, of each
 // tool.
 func TestUnknownArguments(t *testing.T) {
-	var events []mcpserver.Event
+	var events []usage.Event
 	k := serve(t, few(), "", func(_ *repertoire.Config, o *mcpserver.Options) {
-		o.Observe = func(e mcpserver.Event) { events = append(events, e) }
+		o.Observe = func(e usage.Event) { events = append(events, e) }
 	})
 	c := k.connect(t, true)
 	tools := c.must("tools/list", nil)["tools"].([]any)
@@ -57,7 +58,7 @@ func TestUnknownArguments(t *testing.T) {
 		t.Errorf("a file by the name of the skill: %q", text)
 	}
 	c.close()
-	if e := events[1]; e.Tool != tools[0].(object)["name"] || !e.Failed {
+	if e := events[1]; e.Call != tools[0].(object)["name"] || !e.Failed {
 		t.Errorf("the event of a call with an unknown argument: %+v", e)
 	}
 }

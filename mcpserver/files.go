@@ -13,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // resources is the middleware that lists resources. The protocol library itself lists
@@ -59,7 +60,8 @@ func resourceOf(m *contextprovider.Manifest, f skill.File) *mcp.Resource {
 // skill's files and never uses it as a path. The host checks the bytes against the
 // digest from skills/get.
 func (x *extension) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	p := req.Params
+	p, e := req.Params, eventOf(ctx)
+	e.Kind = usage.Read
 	m, err := x.manifest(ctx, p.URI, x.catalog.Outline)
 	if err != nil {
 		return nil, err
@@ -80,11 +82,10 @@ func (x *extension) readResource(ctx context.Context, req *mcp.ReadResourceReque
 		return nil, internal(ctx, x.opts.Logger, err)
 	}
 	if f.Path == skill.FileNames[0] {
-		eventOf(ctx).Stale = m.Stale
+		e.Kind, e.Stale = usage.Loaded, m.Stale
 		x.used.use(ctx, m.ID)
 	}
-	e := eventOf(ctx)
-	e.Skills, e.File = []string{m.ID}, f.Path
+	e.Skills, e.What = usage.Named(m.ID), f.Path
 	c := &mcp.ResourceContents{URI: p.URI, MIMEType: mimeType(f.Path)}
 	// Valid UTF-8 survives JSON byte for byte and is sent as text. An empty text would
 	// be left out of the JSON, so it is sent as a blob.
@@ -111,6 +112,7 @@ type readDirectoryResult struct {
 // readDirectory lists the direct children of a folder of a skill. A skill has few
 // enough files for one page.
 func (x *extension) readDirectory(ctx context.Context, _ *mcp.ServerSession, p *readDirectoryParams) (*readDirectoryResult, error) {
+	eventOf(ctx).Kind = usage.Listed
 	switch {
 	case p == nil:
 		return nil, invalid("uri is missing")

@@ -19,6 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/mcpserver"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // bearer makes a token and returns the header that bears it.
@@ -327,9 +328,9 @@ func TestSuggestOverHTTP(t *testing.T) {
 // TestSuggestEvent: a prompt is noted with its caller, as by the tool suggest_skills.
 func TestSuggestEvent(t *testing.T) {
 	tokens := access.Open(t.TempDir())
-	var got []mcpserver.Event
+	var got []usage.Event
 	c := serve(t, map[string]string{"post/SKILL.md": doc("post", "Fetches letters from the mail box.")}, "", func(_ *repertoire.Config, o *mcpserver.Options) {
-		o.Observe = func(e mcpserver.Event) { e.Seconds = 0; got = append(got, e) }
+		o.Observe = func(e usage.Event) { e.Duration = 0; got = append(got, e) }
 	})
 	h, err := mcpserver.NewHTTP(map[string]*mcpserver.Server{"": c.Server}, &mcpserver.HTTPOptions{Check: tokens})
 	try(t, err)
@@ -346,10 +347,13 @@ func TestSuggestEvent(t *testing.T) {
 	modern(t, url+"/mcp", "tools/call", `{"name":"read_skill","arguments":{"id":"post"}}`, headers...)
 	stop()
 	try(t, <-ended)
-	want := []mcpserver.Event{
-		{Client: "caller ann", Caller: "ann", Method: api.Path, Tool: "suggest_skills", Offered: 1, Skills: []string{"post"}, Session: "s", Prompt: "fetch the letters"},
-		{Client: "caller ann", Caller: "ann", Method: api.Path},
-		{Client: "caller ann", Caller: "ann", Method: "tools/call", Tool: "read_skill", Skills: []string{"post"}},
+	want := []usage.Event{
+		{Kind: usage.Offered, Call: "suggest_skills", Skills: usage.Named("post"), Session: "s", Prompt: "fetch the letters"},
+		{Kind: usage.Listed, Call: api.Path},
+		{Kind: usage.Loaded, Call: "read_skill", Skills: usage.Named("post")},
+	}
+	for i := range want {
+		want[i].Client, want[i].Address, want[i].Caller = "mcp", "caller ann", "ann"
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

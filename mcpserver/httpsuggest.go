@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/session"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // serveSuggest answers a prompt of a client that remembers its session itself, such as a
@@ -43,7 +44,8 @@ func (h *HTTP) serveSuggest(w http.ResponseWriter, r *http.Request) {
 	if sc == nil {
 		return
 	}
-	e := Event{Method: api.Path, Client: who.client(r.RemoteAddr), Caller: who.caller.Name}
+	e := sc.server.opts.event(api.Path)
+	e.Kind, e.Address, e.Caller = usage.Listed, who.client(r.RemoteAddr), who.caller.Name
 	s, err := sc.server.suggestion(r.Context(), &p, e)
 	if err != nil {
 		status := http.StatusInternalServerError
@@ -66,10 +68,10 @@ func (h *HTTP) serveSuggest(w http.ResponseWriter, r *http.Request) {
 }
 
 // suggestion answers a prompt, and calls Options.Observe with the event.
-func (s *Server) suggestion(ctx context.Context, p *api.Prompt, e Event) (_ *api.Suggestion, err error) {
+func (s *Server) suggestion(ctx context.Context, p *api.Prompt, e usage.Event) (_ *api.Suggestion, err error) {
 	start := time.Now()
 	defer func() {
-		if e.Seconds, e.Failed = time.Since(start).Seconds(), err != nil; s.opts.Observe != nil {
+		if e.Duration, e.Failed = time.Since(start), err != nil; s.opts.Observe != nil {
 			s.opts.Observe(e)
 		}
 	}()
@@ -84,22 +86,22 @@ func (s *Server) suggestion(ctx context.Context, p *api.Prompt, e Event) (_ *api
 	if p.Text = intent.Typed(p.Text); strings.TrimSpace(p.Text) == "" {
 		return &api.Suggestion{Skills: []api.Skill{}, Because: string(intent.Empty)}, nil
 	}
-	e.Tool, e.Session, e.Prompt = "suggest_skills", p.Session, p.Text
+	e.Kind, e.Call, e.Session, e.Prompt = usage.Offered, "suggest_skills", p.Session, p.Text
 	told := &session.Told{Prompts: p.Earlier}
 	for _, k := range p.Known {
 		told.Offers = append(told.Offers, session.Offer{Name: k.Name, Location: k.Location, Probability: k.Probability})
 	}
 	budget := contextprovider.Budget{Server: server, Format: contextprovider.Format(p.Format), Chars: max(0, p.Room), ListPinned: true}
-	b, err := s.opts.suggest(ctx, Prompt{Text: p.Text, Dir: p.Dir, Session: p.Session, Client: e.Client, Told: told, Budget: &budget})
+	b, err := s.opts.suggest(ctx, Prompt{Text: p.Text, Dir: p.Dir, Session: p.Session, Client: e.Address, Told: told, Budget: &budget})
 	if err != nil {
 		return nil, err
 	}
 	out := &api.Suggestion{Block: b.Text, Skills: make([]api.Skill, len(b.Skills)), Tokens: b.Tokens, Because: b.Kind}
 	for i, h := range b.Skills {
 		out.Skills[i] = api.Skill{ID: h.ID, Name: h.Name, Source: h.Source, Location: h.Location, Probability: h.Probability}
-		e.Skills = append(e.Skills, h.ID)
+		e.Skills = append(e.Skills, usage.Skill{ID: h.ID})
 	}
-	e.Because, e.Offered, e.Abstained = b.Kind, len(b.Skills), len(b.Skills) == 0
+	e.Because = b.Kind
 	return out, nil
 }
 

@@ -1,13 +1,14 @@
 package mcpserver
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // The names of counts. Labels follow the names that count calls, answers and refusals.
@@ -38,31 +39,34 @@ type timing struct {
 }
 
 // Observe counts one request; it is meant for Options.Observe.
-func (m *Metrics) Observe(e Event) {
+func (m *Metrics) Observe(e usage.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.add(1, fmt.Sprintf("%s{call=%q,failed=\"%t\"}", countCalls, cmp.Or(e.Tool, e.Method), e.Failed))
-	m.add(uint64(e.Offered), countInjected)
-	if e.Abstained {
-		m.add(1, countAbstained)
+	m.add(1, fmt.Sprintf("%s{call=%q,failed=\"%t\"}", countCalls, e.Call, e.Failed))
+	if e.Kind == usage.Offered && !e.Failed {
+		m.add(uint64(len(e.Skills)), countInjected)
+		if len(e.Skills) == 0 {
+			m.add(1, countAbstained)
+		}
 	}
 	if e.Stale {
 		m.add(1, countStale)
 	}
-	if e.Tool != "search_skills" && e.Tool != "suggest_skills" {
+	if e.Kind != usage.Searched && e.Kind != usage.Offered {
 		return
 	}
-	t := m.latency[e.Tool]
+	t := m.latency[e.Call]
 	if t == nil {
 		t = new(timing)
 		if m.latency == nil {
 			m.latency = make(map[string]*timing)
 		}
-		m.latency[e.Tool] = t
+		m.latency[e.Call] = t
 	}
-	at, _ := slices.BinarySearch(bounds[:], e.Seconds)
+	seconds := e.Duration.Seconds()
+	at, _ := slices.BinarySearch(bounds[:], seconds)
 	t.buckets[at]++
-	t.sum += e.Seconds
+	t.sum += seconds
 }
 
 // answered counts an HTTP response.

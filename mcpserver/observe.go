@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // requestKey is the context key of the *request.
@@ -18,7 +20,7 @@ type requestKey struct{}
 
 // A request is what is known of a request that is being answered.
 type request struct {
-	event  Event
+	event  usage.Event
 	called string               // the tool, as the client names it
 	call   *mcp.CallToolRequest // nil for other requests
 }
@@ -26,16 +28,16 @@ type request struct {
 func requestOf(ctx context.Context) *request { return ctx.Value(requestKey{}).(*request) }
 
 // eventOf returns the event of the current request. Handlers may change it.
-func eventOf(ctx context.Context) *Event { return &requestOf(ctx).event }
+func eventOf(ctx context.Context) *usage.Event { return &requestOf(ctx).event }
 
 // observer returns the middleware around every request: it shortens errors and calls
-// Options.Observe, which may be nil.
-func observer(observe func(Event)) mcp.Middleware {
+// Options.Observe.
+func observer(o *Options) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			r, start := &request{event: Event{Method: method}}, time.Now()
+			r, start := &request{event: o.event(method)}, time.Now()
 			e := &r.event
-			e.Client, e.Caller = clientOf(req)
+			e.Address, e.Caller = clientOf(req)
 			res, err := next(context.WithValue(ctx, requestKey{}, r), method, req)
 			if tool, ok := res.(*mcp.CallToolResult); ok && tool != nil && tool.IsError {
 				e.Failed = true
@@ -48,12 +50,21 @@ func observer(observe func(Event)) mcp.Middleware {
 			if err != nil {
 				e.Failed, err = true, sendable(err)
 			}
-			if e.Seconds = time.Since(start).Seconds(); observe != nil {
-				observe(*e)
+			if e.Duration = cmp.Or(e.Duration, time.Since(start)); o.Observe != nil {
+				o.Observe(*e)
 			}
 			return res, err
 		}
 	}
+}
+
+// event returns the start of an event of the server.
+func (o *Options) event(call string) usage.Event {
+	e := usage.Event{Client: "mcp", Call: call}
+	if o.Agent != nil {
+		e.Agent = o.Agent.Name
+	}
+	return e
 }
 
 // clientOf returns the client and the caller of an HTTP request, see HTTP.serveScope.

@@ -152,7 +152,7 @@ type recent struct {
 // use notes that the client has used a skill. Clients over HTTP share a server, and no
 // client may change what another one lists, or learn from it: there the order is fixed.
 func (r *recent) use(ctx context.Context, id string) {
-	if eventOf(ctx).Client == "" {
+	if eventOf(ctx).Address == "" {
 		r.add(id)
 	}
 }

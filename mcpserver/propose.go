@@ -10,6 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 const proposeUpdateText = `Propose a change of a skill, for a person to decide on. The skill stays as it is until then. Call it when a skill turned out to be wrong, outdated or incomplete while you followed it, and you know what would have helped. The diff is a unified diff of the skill's files (SKILL.md and others) with a few unchanged lines around each change; line numbers do not matter, but each hunk must fit in exactly one place. Removed and new files are possible (/dev/null), renames are not. Keep it small: one idea, in the style of the skill.`
@@ -116,7 +117,7 @@ func proposed(ctx context.Context, p proposal.Proposal) (text string, data any, 
 // noteProposal notes in the event of a request which proposal it was about.
 func noteProposal(ctx context.Context, p proposal.Proposal) {
 	e := eventOf(ctx)
-	e.Skills, e.Change = []string{p.Skill}, p.ID
+	e.Skills, e.Proposal = usage.Named(p.Skill), p.ID
 }
 
 // who returns who calls a tool: the agent whose scope is served, or else the caller, or else

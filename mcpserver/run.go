@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // Runs are the tools that run scripts of skills. Which there are depends on the catalog and
@@ -142,22 +143,19 @@ func (r *runs) list(ctx context.Context, list *mcp.ListToolsResult, stay bool) e
 	return nil
 }
 
-// call calls one of the tools. In the event, a script that is a tool of its own counts as
-// run_skill_script: there may be any number of names.
+// call calls one of the tools.
 func (r *runs) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	name, e := requestOf(ctx).called, eventOf(ctx)
-	reply := r.session(req).Call(ctx, name, string(req.Params.Arguments))
-	e.Tool = runScript
-	if name == runShell {
-		e.Tool = runShell
-	}
+	reply, e := r.session(req).Call(ctx, requestOf(ctx).called, string(req.Params.Arguments)), eventOf(ctx)
 	for _, happened := range reply.Events {
 		if len(happened.Skills) > 0 {
 			e.Skills = happened.Skills[:1]
 		}
+		if happened.Kind == usage.Ran {
+			e.What, e.Exit, e.Duration, e.Tokens = happened.What, happened.Exit, happened.Duration, happened.Tokens
+		}
 	}
-	for _, id := range e.Skills {
-		r.used.use(ctx, id)
+	for _, s := range e.Skills {
+		r.used.use(ctx, s.ID)
 	}
 	return resultOf(&reply), nil
 }

@@ -17,10 +17,11 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/sandbox"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // running serves few, with scripts that run once trusted. tell gets the events.
-func running(t *testing.T, scope string, trusted *trust.File, tell func(mcpserver.Event)) *kit {
+func running(t *testing.T, scope string, trusted *trust.File, tell func(usage.Event)) *kit {
 	t.Helper()
 	files := few()
 	files["pdf-forms/SKILL.md"] = doc("pdf-forms", "Fills in the fields of PDF forms.", "allowed-tools: scripts/count.sh")
@@ -67,8 +68,8 @@ func TestRuns(t *testing.T) {
 	}
 	eras(t, func(t *testing.T, modern bool) {
 		trusted := trust.Open(t.TempDir())
-		var events []mcpserver.Event
-		k := running(t, "clerk", trusted, func(e mcpserver.Event) { events = append(events, e) })
+		var events []usage.Event
+		k := running(t, "clerk", trusted, func(e usage.Event) { events = append(events, e) })
 		c := k.connect(t, modern)
 		count := object{"skill_name": "pdf-forms", "command": "scripts/count.sh x"}
 		names := func() []string {
@@ -88,7 +89,7 @@ func TestRuns(t *testing.T) {
 		if text, _ := c.tool("pdf-forms__count", object{"file": "a b", "all": true}); !strings.Contains(text, `"stdout":"--all a b\n"`) {
 			t.Errorf("a tool of its own: %v", text)
 		}
-		if e := events[len(events)-1]; e.Tool != "run_skill_script" || !slices.Equal(e.Skills, []string{"pdf-forms"}) || e.Failed {
+		if e := events[len(events)-1]; e.Call != "run_skill_script" || !slices.Equal(e.IDs(), []string{"pdf-forms"}) || e.Kind != usage.Ran || e.Exit != 4 || e.Failed {
 			t.Errorf("the event is %+v", e)
 		}
 		contains(t, "wrong arguments", c.fails("pdf-forms__count", object{"fil": "x"}), "There is no argument 'fil'; did you mean file?")

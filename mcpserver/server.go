@@ -19,6 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // A Catalog is what a server serves; *repertoire.Catalog is one. Its methods
@@ -77,7 +78,7 @@ type Options struct {
 
 	// Observe is called after each request, by the goroutine that served it; nil
 	// means that nothing is called.
-	Observe func(Event)
+	Observe func(usage.Event)
 
 	// Logger gets messages about sessions and failures; nil means no messages.
 	Logger *slog.Logger
@@ -94,26 +95,6 @@ type Prompt struct {
 	// that the server remembers it for Session. Budget is there if Told is.
 	Told   *session.Told
 	Budget *contextprovider.Budget
-}
-
-// An Event describes one request that was served.
-type Event struct {
-	Client    string  // as in Prompt
-	Caller    string  // the name of who asks, see package internal/access; "" means that it has none
-	Method    string  // of the protocol, such as "tools/call"
-	Tool      string  // the called tool; "" means none, or an unknown one
-	Seconds   float64 // how long the answer took
-	Failed    bool    // the answer was an error
-	Offered   int     // number of skills that suggest_skills offered
-	Abstained bool    // suggest_skills offered none
-	Stale     bool    // read_skill read a skill that has changed since it was indexed
-
-	Skills  []string // IDs of the skills that were offered, found or read
-	File    string   // of a skill, that was read
-	Change  string   // ID of the proposal that was made, shown or decided on
-	Session string   // as in Prompt, of suggest_skills, or of the last one before; "" means unknown
-	Prompt  string   // that suggest_skills or search_skills was asked about
-	Because string   // why the prompt of suggest_skills wants no skill, see search.Ranking
 }
 
 // A Server serves one scope of a catalog to any number of sessions.
@@ -157,7 +138,7 @@ func New(c Catalog, opts *Options) *Server {
 	s.skills = &extension{catalog: c, opts: &s.opts}
 	newToolbox(c, &s.opts, &s.skills.used).addTo(s.mcp)
 	s.skills.addTo(s.mcp)
-	s.mcp.AddReceivingMiddleware(observer(s.opts.Observe)) // the outermost
+	s.mcp.AddReceivingMiddleware(observer(&s.opts)) // the outermost
 	return s
 }
 

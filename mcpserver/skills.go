@@ -13,6 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // extension is the skills extension of the protocol (SEP-2640), which gives hosts the files of
@@ -126,6 +127,7 @@ func (x *extension) partly(ctx context.Context) (mcp.Meta, error) {
 }
 
 func (x *extension) getSkill(ctx context.Context, _ *mcp.ServerSession, p *getSkillParams) (*getSkillResult, error) {
+	eventOf(ctx).Kind = usage.Listed
 	if p == nil {
 		return nil, invalid("uri is missing")
 	}
@@ -215,12 +217,12 @@ func invalid(format string, args ...any) error {
 
 // internal returns the error for a failure that is not the caller's fault.
 func internal(ctx context.Context, log *slog.Logger, err error) error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message(told(ctx, log, eventOf(ctx).Method, err).Error())}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message(told(ctx, log, eventOf(ctx).Call, err).Error())}
 }
 
 // IsOwner reports whether a request comes from whoever started the server on this machine, and asks
 // it over pipes.
-func IsOwner(ctx context.Context) bool { return eventOf(ctx).Client == "" }
+func IsOwner(ctx context.Context) bool { return eventOf(ctx).Address == "" }
 
 // told returns the error that the client reads. The owner reads err itself, see IsOwner; other
 // clients read what access.Tell returns.

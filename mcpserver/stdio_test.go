@@ -14,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 
 	"github.com/repertoire-skills/repertoire/mcpserver"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
@@ -100,9 +101,9 @@ func TestLibraryClient(t *testing.T) {
 }
 
 func TestObserve(t *testing.T) {
-	var events []mcpserver.Event
+	var events []usage.Event
 	k := serve(t, few(), "", func(_ *repertoire.Config, o *mcpserver.Options) {
-		o.Observe = func(e mcpserver.Event) { events = append(events, e) }
+		o.Observe = func(e usage.Event) { events = append(events, e) }
 	})
 	c := k.connect(t, true)
 	c.tool("suggest_skills", object{"prompt": "please fill in the fields of this PDF form"})
@@ -111,22 +112,20 @@ func TestObserve(t *testing.T) {
 	c.refused("skills/get", object{"uri": "x"})
 	c.must("resources/list", nil)
 	c.close()
-	for i, want := range []mcpserver.Event{
-		{Method: "tools/call", Tool: "suggest_skills", Offered: 1, Prompt: "please fill in the fields of this PDF form"},
-		{Method: "tools/call", Tool: "read_skill", Stale: true, Skills: []string{"pdf-base"}},
-		{Method: "skills/get", Failed: true},
-		{Method: "resources/list"},
+	for i, want := range []usage.Event{
+		{Kind: usage.Offered, Call: "suggest_skills", Skills: usage.Named("pdf-forms"), Prompt: "please fill in the fields of this PDF form"},
+		{Kind: usage.Loaded, Call: "read_skill", Stale: true, Skills: usage.Named("pdf-base")},
+		{Kind: usage.Listed, Call: "skills/get", Failed: true},
+		{Call: "resources/list"},
 	} {
 		got := events[i]
-		if got.Seconds <= 0 || got.Seconds > 60 {
-			t.Errorf("%s took %v s", got.Method, got.Seconds)
+		if got.Duration <= 0 || got.Duration > time.Minute {
+			t.Errorf("%s took %v", got.Call, got.Duration)
 		}
-		if got.Seconds = 0; got.Offered > 0 {
-			if len(got.Skills) != got.Offered {
-				t.Errorf("%d skills are offered: %q", got.Offered, got.Skills)
-			}
-			got.Offered, got.Skills = 1, nil
+		if got.Duration = 0; got.Kind == usage.Offered {
+			got.Skills = got.Skills[:1]
 		}
+		want.Client = "mcp"
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("event (-want +got)\n%s", diff)
 		}

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // toolbox answers calls of tools. It has the table of package agent and that of proposals; runs
@@ -31,7 +33,7 @@ func newToolbox(c Catalog, o *Options, used *recent) *toolbox {
 	t := &toolbox{opts: o, used: used, runs: newRuns(o, used)}
 	cfg := agent.Config{Catalog: c, Agent: o.Agent, Agents: o.Agents, More: proposalRows(o), Offer: slices.Clone(listedTools), Suggest: t.suggest,
 		Tell: func(ctx context.Context, err error) string {
-			return told(ctx, o.Logger, eventOf(ctx).Tool, err).Error()
+			return told(ctx, o.Logger, eventOf(ctx).Call, err).Error()
 		},
 	}
 	for _, r := range cfg.More {
@@ -86,15 +88,19 @@ func (t *toolbox) rename(next mcp.MethodHandler) mcp.MethodHandler {
 			return next(ctx, method, req)
 		}
 		r := requestOf(ctx)
-		r.called, r.event.Tool = call.Params.Name, t.agent.Known(call.Params.Name)
-		known := anyTool
+		r.called = call.Params.Name
+		name, known := t.agent.Known(r.called), anyTool
 		switch {
-		case isRun(r.event.Tool), r.event.Tool == "" && isRun(r.called):
-			if r.event.Tool, known = "", runScript; t.runs == nil {
+		case isRun(name), name == "" && isRun(r.called):
+			if known = runScript; t.runs == nil {
 				return next(ctx, method, req) // which finds no such tool
 			}
-		case r.event.Tool == "":
+			r.event.Kind = usage.Ran
+			r.event.Call = cmp.Or(name, runScript) // there may be any number of names of scripts
+		case name == "":
 			return next(ctx, method, req)
+		default:
+			r.event.Call = name
 		}
 		other, params := *call, *call.Params
 		params.Name, other.Params = known, &params
@@ -105,38 +111,30 @@ func (t *toolbox) rename(next mcp.MethodHandler) mcp.MethodHandler {
 
 // call answers a call.
 func (t *toolbox) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	reply := t.agent.Call(ctx, requestOf(ctx).called, string(req.Params.Arguments))
-	for _, e := range reply.Events {
-		t.note(ctx, &e)
+	reply, e := t.agent.Call(ctx, requestOf(ctx).called, string(req.Params.Arguments)), eventOf(ctx)
+	e.Kind = cmp.Or(reply.Kind, usage.Proposed)
+	for i := range reply.Events {
+		t.note(ctx, e, &reply.Events[i])
 	}
 	return resultOf(&reply), nil
 }
 
 // note adds what happened in a call to the event of its request.
-func (t *toolbox) note(ctx context.Context, happened *agent.Event) {
-	e := eventOf(ctx)
-	e.Session = t.lastSession()
-	switch happened.Kind {
-	case agent.Offered:
-		e.Session, e.Because = happened.Session, happened.Because
-		e.Offered, e.Abstained = len(happened.Skills), len(happened.Skills) == 0
-	case agent.Loaded:
-		if len(e.Skills) == 0 {
-			e.Stale = happened.Stale
-		}
-		if e.Session != "" {
-			t.opts.Loaded(ctx, e.Session, happened.Skills[0])
-		}
-	case agent.Read:
-		e.File = happened.What
-	case agent.Searched:
-	default:
+func (t *toolbox) note(ctx context.Context, e, happened *usage.Event) {
+	if happened.Kind != e.Kind { // it failed
 		return
 	}
-	e.Skills, e.Prompt = append(e.Skills, happened.Skills...), happened.Prompt
-	if happened.Kind != agent.Searched {
-		for _, id := range slices.Backward(happened.Skills) { // so that the best counts as the most recent
-			t.used.use(ctx, id)
+	e.Session = cmp.Or(happened.Session, t.lastSession())
+	e.Stale = e.Stale || happened.Stale && len(e.Skills) == 0 // not of a skill that comes with it
+	e.What, e.Prompt, e.Because = happened.What, happened.Prompt, happened.Because
+	e.Skills = append(e.Skills, happened.Skills...)
+	if e.Kind == usage.Searched {
+		return
+	}
+	for _, s := range slices.Backward(happened.Skills) { // so that the best counts as the most recent
+		t.used.use(ctx, s.ID)
+		if e.Kind == usage.Loaded && e.Session != "" {
+			t.opts.Loaded(ctx, e.Session, s.ID)
 		}
 	}
 }
@@ -155,7 +153,7 @@ func (t *toolbox) suggest(ctx context.Context, p agent.Prompt) (contextprovider.
 	if p.Session != "" {
 		t.session.Store(&p.Session)
 	}
-	return t.opts.suggest(ctx, Prompt{Text: p.Text, Dir: p.Dir, Session: p.Session, Client: eventOf(ctx).Client})
+	return t.opts.suggest(ctx, Prompt{Text: p.Text, Dir: p.Dir, Session: p.Session, Client: eventOf(ctx).Address})
 }
 
 // maxBlob is the size in bytes of the largest binary file that is sent: a model cannot

@@ -18,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/mcpserver"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 func TestToolsList(t *testing.T) {
@@ -153,7 +154,7 @@ func TestSuggestSkills(t *testing.T) {
 
 func TestSuggestOption(t *testing.T) {
 	var got mcpserver.Prompt
-	var events []mcpserver.Event
+	var events []usage.Event
 	k := serve(t, few(), "clerk", func(_ *repertoire.Config, o *mcpserver.Options) {
 		o.Suggest = func(_ context.Context, p mcpserver.Prompt, a *repertoire.Agent) (repertoire.Block, error) {
 			if got = p; a.Name != "clerk" {
@@ -164,7 +165,7 @@ func TestSuggestOption(t *testing.T) {
 			}
 			return repertoire.Block{Text: "hello"}, nil
 		}
-		o.Observe = func(e mcpserver.Event) { events = append(events, e) }
+		o.Observe = func(e usage.Event) { events = append(events, e) }
 	})
 	c := k.connect(t, true)
 	text, _ := c.tool("suggest_skills", object{"prompt": "a", "cwd": "b", "session": "c"})
@@ -173,7 +174,7 @@ func TestSuggestOption(t *testing.T) {
 	}
 	contains(t, "error", c.fails("suggest_skills", object{"prompt": "bad"}), "broken")
 	c.close()
-	if len(events) != 2 || events[0].Tool != "suggest_skills" || !events[0].Abstained || events[0].Failed || !events[1].Failed {
+	if len(events) != 2 || events[0].Call != "suggest_skills" || events[0].Kind != usage.Offered || len(events[0].Skills) > 0 || events[0].Failed || !events[1].Failed {
 		t.Errorf("events: %+v", events)
 	}
 }

@@ -56,16 +56,16 @@ func eachLine(ctx context.Context, r io.Reader, f func(Event)) (damaged int, err
 		if err := ctx.Err(); err != nil {
 			return damaged, err
 		}
-		line := lines.Bytes()
-		var e Event
-		if json.Unmarshal(line, &e) != nil || e.Kind == "" {
+		data := lines.Bytes()
+		var l line
+		if json.Unmarshal(data, &l) != nil || l.Kind == "" {
 			damaged++
-			e = Event{}
-			if i := bytes.LastIndex(line, head); i <= 0 || json.Unmarshal(line[i:], &e) != nil || e.Kind == "" {
+			l = line{}
+			if i := bytes.LastIndex(data, head); i <= 0 || json.Unmarshal(data[i:], &l) != nil || l.Kind == "" {
 				continue
 			}
 		}
-		f(e)
+		f(l.event())
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return damaged + 1, nil // no line of ours: what follows is not read

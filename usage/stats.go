@@ -169,7 +169,7 @@ func (c *counter) add(e Event) {
 // ran counts a command that ran.
 func (n *Count) ran(e Event) {
 	n.Ran++
-	n.RunSeconds += e.Took
+	n.RunSeconds += e.Duration.Seconds()
 	if e.Exit != 0 {
 		n.FailedRuns++
 	}

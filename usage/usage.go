@@ -1,5 +1,5 @@
-// Package usage keeps a log of which skills were offered, loaded, read and run, and counts what
-// it says.
+// Package usage says what happened with skills, whatever door it came through: somebody was
+// offered, found, loaded, read or ran them. It keeps a log of it, and counts what that says.
 //
 // The one rule: the log stays in its folder, and only people read it: nothing is ranked by
 // it, and no answer to a model has anything of it. A log that cannot be written costs nothing but its lines.
@@ -13,44 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/repertoire-skills/repertoire/internal/words"
 )
-
-// A Kind says what happened.
-type Kind string
-
-// The kinds.
-const (
-	Offered  Kind = "offered"  // a prompt got these skills, or none, without asking
-	Searched Kind = "searched" // a model or a person searched and was shown these skills
-	Loaded   Kind = "loaded"   // the instructions of a skill were read
-	Read     Kind = "read"     // a file of a skill was read
-	Ran      Kind = "ran"      // a command of a skill ran
-)
-
-// An Event is a line of the log.
-type Event struct {
-	Time    time.Time `json:"time"`
-	Kind    Kind      `json:"kind"`
-	Client  string    `json:"client,omitempty"`  // "claude", "mcp", "command" and so on
-	Session string    `json:"session,omitempty"` // of the client; "" means unknown
-	Agent   string    `json:"agent,omitempty"`   // whose scope it was; "" means the whole catalog
-	Skills  []Skill   `json:"skills,omitempty"`  // none for a prompt that got nothing
-	File    string    `json:"file,omitempty"`    // that was read, relative to the skill's folder
-	Prompt  string    `json:"prompt,omitempty"`  // shortened; only if the user wants prompts in the log
-	Because string    `json:"because,omitempty"` // why a prompt wants no skill: "reply", "log" and so on; "" for all others
-
-	Exit   int     `json:"exit,omitempty"`    // status of a command that ran
-	Took   float64 `json:"seconds,omitempty"` // that it ran
-	Tokens int     `json:"tokens,omitempty"`  // that the event added to a conversation, estimated; 0 means none, or unknown
-}
-
-// A Skill is a skill as a client named it: by ID, by the path of its SKILL.md, or both.
-type Skill struct {
-	ID       string `json:"id,omitempty"`
-	Location string `json:"location,omitempty"`
-}
 
 const (
 	suffix    = ".jsonl"
@@ -86,28 +49,21 @@ func New(state string, o Options) *Log {
 	return l
 }
 
-// Add notes an event. It sets the time, and leaves out the prompt unless prompts are noted.
-// An error means that the event is lost.
+// Add notes an event, if it is one of the kinds that the log has: what failed, and what has no
+// skill but a prompt that was looked at, is left out. It sets the time, and leaves out the prompt
+// unless prompts are noted. An error means that the event is lost.
 func (l *Log) Add(e Event) error {
-	if l == nil {
+	if l == nil || e.Failed || !e.Kind.logged() || len(e.Skills) == 0 && e.Kind != Offered && e.Kind != Searched {
 		return nil
 	}
-	e.Time = l.now().UTC().Truncate(time.Second)
+	line := lineOf(&e)
+	line.Time = l.now().UTC().Truncate(time.Second)
 	if !l.prompts {
-		e.Prompt = ""
+		line.Prompt = ""
 	}
-	e.Prompt = words.Clean(words.Shorten(e.Prompt, maxPrompt))
-	for _, s := range []*string{&e.Client, &e.Session, &e.Agent, &e.File, &e.Because} {
-		*s = words.Cut(*s, maxText)
-	}
-	skills := e.Skills[:min(len(e.Skills), maxSkills)]
-	e.Skills = nil
-	for _, s := range skills {
-		e.Skills = append(e.Skills, Skill{ID: words.Cut(s.ID, maxText), Location: s.Location[:min(len(s.Location), 4096)]})
-	}
-	line, err := json.Marshal(e)
+	data, err := json.Marshal(line)
 	if err == nil {
-		err = l.write(filepath.Join(l.dir, e.Time.Format(month)+suffix), append(line, '\n'))
+		err = l.write(filepath.Join(l.dir, line.Time.Format(month)+suffix), append(data, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("noting that skills were %s: %w", e.Kind, err)

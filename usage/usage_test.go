@@ -95,14 +95,31 @@ func TestStats(t *testing.T) {
 	}
 }
 
+// TestAdd: what the log notes of the events of doors, and what it leaves out.
+func TestAdd(t *testing.T) {
+	d := newDiary(t, false)
+	a := usage.Named("a")
+	for _, e := range []usage.Event{
+		{Kind: usage.Offered, Skills: a, Tokens: 9}, {Kind: usage.Offered}, {Kind: usage.Searched},
+		{Kind: usage.Ran, What: "ls"}, {Kind: usage.Loaded, Skills: a, Failed: true},
+		{Kind: usage.Asked, Tokens: 9}, {Kind: usage.Failed, Skills: a}, {Kind: usage.Listed, Skills: a}, {Kind: usage.Proposed, Skills: a}, {Skills: a},
+	} {
+		try(t, d.Add(e))
+	}
+	s := d.stats(t, "a")
+	if want := []usage.Count{{ID: "a", Offered: 1}}; s.Events != 3 || s.Prompts != 2 || !cmp.Equal(want, s.Skills) {
+		t.Errorf("%+v", s)
+	}
+}
+
 // TestRuns: commands that ran are counted with their time, and all tokens.
 func TestRuns(t *testing.T) {
 	d := newDiary(t, false)
 	pdf := []usage.Skill{{ID: "pdf"}}
 	for _, e := range []usage.Event{
 		{Kind: usage.Loaded, Session: "s1", Tokens: 40},
-		{Kind: usage.Ran, Session: "s1", Took: .5, Tokens: 2},
-		{Kind: usage.Ran, Session: "s1", Took: 1, Exit: 3},
+		{Kind: usage.Ran, Session: "s1", Duration: 500 * time.Millisecond, Tokens: 2},
+		{Kind: usage.Ran, Session: "s1", Duration: time.Second, Exit: 3},
 	} {
 		e.Client, e.Skills = "chat", pdf
 		try(t, d.Add(e))
@@ -180,7 +197,7 @@ func TestDamaged(t *testing.T) {
 	}
 	try(t, os.Remove(name))
 	try(t, os.Mkdir(name, 0o700))
-	if err := d.Add(usage.Event{Kind: usage.Loaded}); err == nil || !strings.Contains(err.Error(), "noting that skills were loaded") {
+	if err := d.Add(usage.Event{Kind: usage.Offered}); err == nil || !strings.Contains(err.Error(), "noting that skills were offered") {
 		t.Errorf("a folder in place of the log: %v", err)
 	}
 	d.stats(t)

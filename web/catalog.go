@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 const (
@@ -87,7 +88,7 @@ func (s *Site) getCatalog(v *visit) (answer, error) {
 	for i, r := range c.Rows {
 		shown[i] = r.ID
 	}
-	s.observe(v, Event{Action: "catalog", Skills: shown, Prompt: c.Query})
+	s.observe(v, usage.Event{Kind: usage.Listed, Call: "/ui/catalog", Skills: usage.Named(shown...), Prompt: c.Query})
 	return answer{data: c}, nil
 }
 

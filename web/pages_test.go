@@ -169,16 +169,19 @@ func TestApprove(t *testing.T) {
 
 // TestReject: a rejection needs a reason, which is kept.
 func TestReject(t *testing.T) {
-	var seen []web.Event
+	var seen []usage.Event
 	k, box := openProposals(t, &proposal.Checked{OK: true}, func(_ *repertoire.Config, o *web.Options) {
-		o.Observe = func(e web.Event) { seen = append(seen, e) }
+		o.Observe = func(e usage.Event) { seen = append(seen, e) }
 	})
 	id := propose(t, box, "Do nothing.")
 	k.post("proposal", "id", id, "action", "reject", "reason", " ").is(http.StatusOK).has("a reason is needed")
 	k.post("proposal", "id", id, "action", "reject", "reason", "Outdated "+hostile).is(http.StatusSeeOther)
 	k.get("proposals").is(http.StatusOK).has("No proposed change waits", "rejected", "Outdated &lt;/script")
 	k.post("proposal", "id", id, "action", "delete").is(http.StatusBadRequest)
-	want := []web.Event{{Address: seen[0].Address, Action: "reject", Skills: []string{}, Proposal: id, Failed: true}, {Address: seen[0].Address, Action: "reject", Skills: []string{"pdf-forms"}, Proposal: id}}
+	want := []usage.Event{
+		{Kind: usage.Proposed, Client: "page", Address: seen[0].Address, Call: "/ui/reject", Skills: []usage.Skill{}, Proposal: id, Failed: true},
+		{Kind: usage.Proposed, Client: "page", Address: seen[0].Address, Call: "/ui/reject", Skills: usage.Named("pdf-forms"), Proposal: id},
+	}
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Errorf("observed (-want +got):\n%s", diff)
 	}

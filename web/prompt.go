@@ -10,6 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // nearly is how many skills a page shows that were not offered.
@@ -86,7 +87,7 @@ func (s *Site) getPrompt(v *visit) (answer, error) {
 			}
 		}
 	}
-	s.observe(v, Event{Action: "prompt", Skills: shown, Prompt: p.Prompt})
+	s.observe(v, usage.Event{Kind: usage.Offered, Call: "/ui/prompt", Skills: usage.Named(shown...), Prompt: p.Prompt})
 	return answer{data: p}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // proposalList is what the page of proposals shows.
@@ -77,7 +78,7 @@ func (s *Site) postProposal(v *visit) (answer, error) {
 	default:
 		return answer{}, refuse("no action %q: approve or reject", action)
 	}
-	s.observe(v, Event{Action: action, Skills: []string{skill}, Proposal: id, Failed: err != nil})
+	s.observe(v, usage.Event{Kind: usage.Proposed, Call: "/ui/" + action, Skills: usage.Named(skill), Proposal: id, Failed: err != nil})
 	if action == "approve" && err == nil {
 		if _, err = s.catalog.Owner().Rescan(v.Context(), nil); err != nil {
 			return s.proposal(v, "the change is made, but the catalog is as before: "+v.told(err))

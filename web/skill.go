@@ -11,6 +11,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // maxShown is how many bytes of a file a page shows.
@@ -82,7 +83,7 @@ func (s *Site) getSkill(v *visit) (answer, error) {
 		text, p.Cut = shorten(p.Body.Text)
 		p.Blocks = blocksOf(text, 2)
 		p.Groups = groupsOf(p.Body.Resources)
-		s.observe(v, Event{Action: "skill", Skills: []string{e.ID}, Prompt: v.PostFormValue("q")})
+		s.observe(v, usage.Event{Kind: usage.Loaded, Call: "/ui/skill", Skills: usage.Named(e.ID), Prompt: v.PostFormValue("q")})
 	}
 	p.Seen = s.seenBy(v, &e)
 	p.Versions = s.versions(v, e.ID)
@@ -114,14 +115,15 @@ func (s *Site) seenBy(v *visit, e *repertoire.Entry) (list []reader) {
 }
 
 // observe tells the program what a visitor was shown or has decided.
-func (s *Site) observe(v *visit, e Event) {
+func (s *Site) observe(v *visit, e usage.Event) {
 	if s.opts.Observe == nil {
 		return
 	}
-	if e.Name, e.Address = v.name, v.RemoteAddr; v.scope != nil {
+	e.Client, e.Caller, e.Address = "page", v.name, v.RemoteAddr
+	if v.scope != nil {
 		e.Agent = v.scope.Name
 	}
-	e.Skills = slices.DeleteFunc(e.Skills, func(id string) bool { return id == "" }) // of a decision that failed
+	e.Skills = slices.DeleteFunc(e.Skills, func(k usage.Skill) bool { return k.ID == "" }) // of a decision that failed
 	s.opts.Observe(e)
 }
 
@@ -184,7 +186,7 @@ func (s *Site) getFile(v *visit) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	s.observe(v, Event{Action: "file", Skills: []string{f.ID}, File: f.Path})
+	s.observe(v, usage.Event{Kind: usage.Read, Call: "/ui/file", Skills: usage.Named(f.ID), What: f.Path})
 	if v.FormValue("save") != "" {
 		return answer{file: &file{f.Path, f.Data}}, nil
 	}

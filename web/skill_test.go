@@ -13,6 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/usage"
 	"github.com/repertoire-skills/repertoire/web"
 )
 
@@ -40,8 +41,8 @@ func TestWhy(t *testing.T) {
 	var seen []string
 	k := open(t, few(), func(_ *repertoire.Config, o *web.Options) {
 		o.Key, o.Check = "", known
-		o.Observe = func(e web.Event) {
-			seen = append(seen, strings.Join([]string{e.Name, e.Action, e.Agent, strings.Join(e.Skills, ","), e.File, e.Prompt}, " "))
+		o.Observe = func(e usage.Event) {
+			seen = append(seen, strings.Join([]string{e.Caller, strings.TrimPrefix(e.Call, "/ui/"), e.Agent, strings.Join(e.IDs(), ","), e.What, e.Prompt}, " "))
 		}
 	})
 	k.post("signin", "token", "all").is(303)

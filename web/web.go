@@ -59,22 +59,9 @@ type Options struct {
 
 	// Observe is called with what visitors are shown and decide, for a log of who did what;
 	// nil means that nobody is told.
-	Observe func(Event)
+	Observe func(usage.Event)
 
 	Logger *slog.Logger // gets messages about failures; nil means no messages
-}
-
-// An Event says what a visitor was shown or has decided.
-type Event struct {
-	Name     string   // of the visitor; "" means that nobody knows it
-	Address  string   // from which the request came
-	Agent    string   // whose scope the visitor sees; "" means the whole catalog
-	Action   string   // "prompt" shows offers, "catalog" a list; "skill" and "file" are reads, "approve" and "reject" decisions
-	Skills   []string // IDs, at most 50 of a list
-	Prompt   string   // or the query of a list
-	File     string   // of the skill, that was read
-	Proposal string   // that was decided on
-	Failed   bool     // the decision was not carried out
 }
 
 // A Site answers requests of browsers about one catalog. Several goroutines may use it.

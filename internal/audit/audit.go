@@ -16,10 +16,11 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
-// A Line is one request.
-type Line struct {
+// A line is one request.
+type line struct {
 	Time   time.Time `json:"time"`
 	Caller string    `json:"caller,omitempty"` // the name of the token, or of the subject of an OpenID token
 	Client string    `json:"client,omitempty"` // the address of a caller without a name
@@ -81,12 +82,13 @@ func (l *Log) open() (*os.File, error) {
 	return os.OpenFile(l.name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
-// Add adds a line, and does not wait for the disk. A nil Log and a closed one do nothing.
-func (l *Log) Add(line Line) {
-	if l == nil {
+// Add adds the line of an event, and does not wait for the disk. Requests that are about no skill,
+// such as a ping, have no kind, and no line. A nil Log and a closed one do nothing.
+func (l *Log) Add(e usage.Event) {
+	if l == nil || e.Kind == "" {
 		return
 	}
-	data, err := json.Marshal(l.bounded(line))
+	data, err := json.Marshal(l.lineOf(&e))
 	if err != nil {
 		l.lose(err)
 		return
@@ -103,25 +105,24 @@ func (l *Log) Add(line Line) {
 	}
 }
 
-// bounded returns a line with the time, and cuts what clients chose.
-func (l *Log) bounded(line Line) Line {
-	if line.Time.IsZero() {
-		line.Time = time.Now()
+// lineOf returns the line of an event with a time, and cuts what clients chose.
+func (l *Log) lineOf(e *usage.Event) line {
+	cut := func(s string) string { return words.Cut(s, maxText) }
+	now := cmp.Or(e.Time, time.Now()).UTC().Truncate(time.Millisecond)
+	out := line{Time: now, Caller: cut(e.Caller), Agent: cut(e.Agent), Call: cut(e.Call), Proposal: cut(e.Proposal), Session: cut(e.Session), Failed: e.Failed}
+	if out.Caller == "" {
+		out.Client = cut(e.Address)
 	}
-	line.Time = line.Time.UTC().Truncate(time.Millisecond)
-	if !l.opts.Prompts {
-		line.Prompt = ""
+	if e.Kind == usage.Loaded || e.Kind == usage.Read {
+		out.File = cut(e.What)
 	}
-	line.Prompt = words.Clean(words.Shorten(line.Prompt, maxPrompt))
-	for _, s := range []*string{&line.Caller, &line.Client, &line.Agent, &line.Call, &line.File, &line.Proposal, &line.Session} {
-		*s = words.Cut(*s, maxText)
+	if l.opts.Prompts {
+		out.Prompt = words.Clean(words.Shorten(e.Prompt, maxPrompt))
 	}
-	skills := line.Skills[:min(len(line.Skills), maxSkills)]
-	line.Skills = nil
-	for _, s := range skills {
-		line.Skills = append(line.Skills, words.Cut(s, maxText))
+	for _, s := range e.Skills[:min(len(e.Skills), maxSkills)] {
+		out.Skills = append(out.Skills, cut(s.ID))
 	}
-	return line
+	return out
 }
 
 // lose counts a line that is lost, and tells of the first and of every thousandth.

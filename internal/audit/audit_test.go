@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 func try(t testing.TB, err error) {
@@ -22,12 +23,12 @@ func try(t testing.TB, err error) {
 }
 
 // read returns the lines of a file.
-func read(t *testing.T, name string) (lines []Line) {
+func read(t *testing.T, name string) (lines []line) {
 	t.Helper()
 	data, err := os.ReadFile(name)
 	try(t, err)
 	for text := range strings.Lines(string(data)) {
-		var l Line
+		var l line
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
@@ -40,13 +41,15 @@ func read(t *testing.T, name string) (lines []Line) {
 func TestLog(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "audit.log")
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	given := Line{Time: at, Caller: "ci", Agent: "clerk", Call: "suggest_skills", Skills: []string{"a", "b"}, Session: "s", Prompt: "the\nprompt"}
-	want := []Line{given, given}
+	given := usage.Event{Time: at, Kind: usage.Offered, Client: "mcp", Caller: "ci", Address: "10.0.0.1", Agent: "clerk", Call: "suggest_skills", Skills: usage.Named("a", "b"), Session: "s", Prompt: "the\nprompt"}
+	one := line{Time: at, Caller: "ci", Agent: "clerk", Call: "suggest_skills", Skills: []string{"a", "b"}, Session: "s", Prompt: "the\nprompt"}
+	want := []line{one, one}
 	want[0].Prompt = ""
 	for _, prompts := range []bool{false, true} {
 		l, err := Open(name, &Options{Prompts: prompts})
 		try(t, err)
 		l.Add(given)
+		l.Add(usage.Event{Call: "ping"}) // which is about no skill
 		try(t, l.Close())
 		l.Add(given) // too late
 		try(t, l.Close())
@@ -68,12 +71,12 @@ func TestBounds(t *testing.T) {
 	l, err := Open(name, &Options{Prompts: true})
 	try(t, err)
 	long := strings.Repeat("\u2028\n\x00\xff\"", 1<<18)
-	many := make([]string, 10_000)
+	many := make([]usage.Skill, 10_000)
 	for i := range many {
-		many[i] = long
+		many[i].ID = long
 	}
-	l.Add(Line{Caller: long, Client: long, Agent: long, Call: long, Skills: many, File: long, Proposal: long, Session: long, Prompt: long})
-	l.Add(Line{Call: "next"})
+	l.Add(usage.Event{Kind: usage.Read, Caller: long, Address: long, Agent: long, Call: long, Skills: many, What: long, Proposal: long, Session: long, Prompt: long})
+	l.Add(usage.Event{Kind: usage.Listed, Call: "next"})
 	try(t, l.Close())
 	if lines := read(t, name); len(lines) != 2 || lines[1].Call != "next" {
 		t.Errorf("%d lines", len(lines))
@@ -92,7 +95,7 @@ func TestAtOnce(t *testing.T) {
 		try(t, err)
 		all.Go(func() {
 			for range 300 {
-				l.Add(Line{Caller: caller, Call: strings.Repeat(caller, 200)})
+				l.Add(usage.Event{Kind: usage.Read, Caller: caller, Call: strings.Repeat(caller, 200)})
 			}
 			if err := l.Close(); err != nil {
 				t.Error(err)
@@ -137,7 +140,7 @@ func TestSlow(t *testing.T) {
 	l := &Log{name: filepath.Join(t.TempDir(), "absent", "pipe"), opts: Options{Logger: discard()}, lines: make(chan []byte, queue), done: make(chan struct{})}
 	go l.write(w)
 	for range 10 * queue {
-		l.Add(Line{Call: strings.Repeat("x", maxText)})
+		l.Add(usage.Event{Kind: usage.Read, Call: strings.Repeat("x", maxText)})
 	}
 	if l.lost.Load() == 0 {
 		t.Error("no line is lost")

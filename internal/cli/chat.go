@@ -256,20 +256,16 @@ func (k *chatter) answer(ctx context.Context, prompt string) bool {
 }
 
 // observe shows an event, and notes it in the log of usage.
-func (k *chatter) observe(e agent.Event) {
+func (k *chatter) observe(e usage.Event) {
 	k.event(e)
-	u, ok := runner.UsageOf(e)
-	if !ok || k.log == nil {
-		return
-	}
-	u.Client, u.Session = "chat", k.session
+	e.Client, e.Session = "chat", k.session
 	if k.catalog.agent != nil {
-		u.Agent = k.catalog.agent.Name
+		e.Agent = k.catalog.agent.Name
 	}
-	if u.Kind == usage.Offered {
-		u.Prompt = k.prompt
+	if e.Kind == usage.Offered {
+		e.Prompt = k.prompt
 	}
-	if err := k.log.Add(u); err != nil {
+	if err := k.log.Add(e); err != nil {
 		k.log = nil // one message is enough
 		k.problem(err.Error(), "")
 	}

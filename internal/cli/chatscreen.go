@@ -13,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // A chatScreen prints what happens in a chat: what the model writes on standard output, all
@@ -26,7 +27,7 @@ type chatScreen struct {
 	mu      sync.Mutex
 	open    bool         // the model has written a part of a line
 	told    []string     // what was said about walls
-	waiting *agent.Event // a failure that may be the end of the answer, and then is told there
+	waiting *usage.Event // a failure that may be the end of the answer, and then is told there
 }
 
 func newChatScreen(ui *screen) *chatScreen {
@@ -40,7 +41,7 @@ func newChatScreen(ui *screen) *chatScreen {
 
 // chatLine is a line that "chat --json" prints.
 type chatLine struct {
-	Event  *agent.Event `json:"event,omitempty"`
+	Event  *usage.Event `json:"event,omitempty"`
 	Answer *chatAnswer  `json:"answer,omitempty"`
 	Error  string       `json:"error,omitempty"`
 	Hint   string       `json:"hint,omitempty"`
@@ -125,7 +126,7 @@ func (s *chatScreen) problem(text, hint string) {
 }
 
 // event prints an event.
-func (s *chatScreen) event(e agent.Event) {
+func (s *chatScreen) event(e usage.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ui.json {
@@ -136,21 +137,21 @@ func (s *chatScreen) event(e agent.Event) {
 		s.aside("%s", s.waiting.Error)
 		s.waiting = nil
 	}
-	skills := strings.Join(e.Skills, ", ")
+	skills := strings.Join(e.IDs(), ", ")
 	switch e.Kind {
-	case agent.Offered:
+	case usage.Offered:
 		if len(e.Skills) > 0 {
 			s.aside("offered: %s", skills)
 		}
-	case agent.Loaded:
+	case usage.Loaded:
 		s.aside("loaded %s (%s)", skills, count(e.Tokens, "token"))
-	case agent.Read:
+	case usage.Read:
 		s.aside("read %s: %s", skills, e.What)
-	case agent.Ran:
+	case usage.Ran:
 		s.ran(e, skills)
-	case agent.Compacted:
+	case usage.Compacted:
 		s.aside("compacted: %s fewer", count(e.Tokens, "token"))
-	case agent.Failed:
+	case usage.Failed:
 		if len(e.Skills) == 0 && e.What == "" {
 			s.waiting = &e
 			return
@@ -160,7 +161,7 @@ func (s *chatScreen) event(e agent.Event) {
 }
 
 // ran prints a run, and once what nothing kept it from.
-func (s *chatScreen) ran(e agent.Event, skill string) {
+func (s *chatScreen) ran(e usage.Event, skill string) {
 	if skill != "" {
 		skill += ": "
 	}

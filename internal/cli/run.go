@@ -154,7 +154,7 @@ func runScript(ctx context.Context, ui *screen, c *catalog, e *executorChoice, a
 	if err != nil {
 		return err
 	}
-	c.used(usage.Event{Kind: usage.Ran, File: r.Command, Exit: res.ExitCode, Took: res.Duration.Seconds()}, args[0])
+	c.used(usage.Event{Kind: usage.Ran, What: r.Command, Exit: res.ExitCode, Duration: res.Duration}, args[0])
 	if ui.json {
 		if err := ui.printJSON(ranResult(&res)); err != nil {
 			return err

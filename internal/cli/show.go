@@ -213,7 +213,7 @@ func runRead(ctx context.Context, ui *screen, c *catalog, id, name, output strin
 	if err != nil {
 		return err
 	}
-	c.used(usage.Event{Kind: usage.Read, File: f.Path}, f.ID)
+	c.used(usage.Event{Kind: usage.Read, What: f.Path}, f.ID)
 	switch {
 	case output != "":
 		return writeNew(output, f.Data)

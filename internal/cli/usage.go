@@ -26,14 +26,10 @@ func (c *catalog) used(e usage.Event, ids ...string) {
 	if e.Client = "command"; c.agent != nil {
 		e.Agent = c.agent.Name
 	}
-	e.Skills = skillsOf(ids)
+	e.Skills = usage.Named(ids...)
 	if err := usageOf(c.Catalog).Add(e); err != nil {
 		c.session.note("%v", err)
 	}
-}
-
-func skillsOf(ids []string) []usage.Skill {
-	return mapped(ids, func(id string) usage.Skill { return usage.Skill{ID: id} })
 }
 
 // idOf returns the ID of a hit.

@@ -8,15 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/source"
-	"github.com/repertoire-skills/repertoire/usage"
 )
 
 func try(t testing.TB, err error) {
@@ -125,28 +121,4 @@ func TestGate(t *testing.T) {
 	wants("it is not trusted for it", "", 1)
 	g.Ask = nil
 	wants("and cannot be", "its file large.bin is too large to be compared", 0)
-}
-
-// TestUsageOf: what the log of usage notes of events.
-func TestUsageOf(t *testing.T) {
-	skills := []string{"a"}
-	for _, c := range []struct {
-		event agent.Event
-		want  usage.Event // without Kind: nothing
-	}{
-		{agent.Event{Kind: agent.Offered, Skills: skills, Tokens: 9}, usage.Event{Kind: usage.Offered, Skills: []usage.Skill{{ID: "a"}}}},
-		{agent.Event{Kind: agent.Offered}, usage.Event{Kind: usage.Offered}},
-		{agent.Event{Kind: agent.Loaded, Skills: skills, Tokens: 9}, usage.Event{Kind: usage.Loaded, Skills: []usage.Skill{{ID: "a"}}, Tokens: 9}},
-		{agent.Event{Kind: agent.Read, Skills: skills, What: "x.md", Tokens: 9}, usage.Event{Kind: usage.Read, File: "x.md", Skills: []usage.Skill{{ID: "a"}}, Tokens: 9}},
-		{agent.Event{Kind: agent.Ran, Skills: skills, What: "x.sh", Exit: 3, Duration: 5e8, Tokens: 9},
-			usage.Event{Kind: usage.Ran, File: "x.sh", Exit: 3, Took: .5, Skills: []usage.Skill{{ID: "a"}}, Tokens: 9}},
-		{agent.Event{Kind: agent.Ran, What: "ls"}, usage.Event{}},
-		{agent.Event{Kind: agent.Asked, Tokens: 9}, usage.Event{}},
-		{agent.Event{Kind: agent.Failed, Skills: skills}, usage.Event{}},
-	} {
-		got, ok := UsageOf(c.event)
-		if ok != (c.want.Kind != "") || ok && !cmp.Equal(got, c.want) {
-			t.Errorf("%+v: %+v, %v", c.event, got, ok)
-		}
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/sandbox/executors"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // A Catalog has the skills; *repertoire.Catalog is one.
@@ -46,7 +47,7 @@ type Executors struct {
 // Options of New. nil means all zero.
 type Options struct {
 	Room    *Room                                       // that the runner shares with others; nil means one of its own
-	Observe func(agent.Event)                           // is told what happens; nil means nobody
+	Observe func(usage.Event)                           // is told what happens; nil means nobody
 	Tell    func(ctx context.Context, err error) string // see agent.Config
 }
 

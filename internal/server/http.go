@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/audit"
 	"github.com/repertoire-skills/repertoire/mcpserver"
+	"github.com/repertoire-skills/repertoire/usage"
 	"github.com/repertoire-skills/repertoire/web"
 )
 
@@ -101,11 +102,9 @@ func (s *Server) http(m mcpserver.HTTPOptions, written *audit.Log) (*mcpserver.H
 	}
 	scopes := make(map[string]*mcpserver.Server)
 	add := func(name string, scope *repertoire.Agent) (err error) {
-		scopes[name], err = s.server(scope, func(e mcpserver.Event) {
+		scopes[name], err = s.server(scope, func(e usage.Event) {
 			m.Metrics.Observe(e)
-			if line, ok := lineOf(scope, e); ok {
-				written.Add(line)
-			}
+			written.Add(e)
 		}, nil)
 		return err
 	}

@@ -53,7 +53,7 @@ func Page(ctx context.Context, l net.Listener, o Options, started func(url strin
 func (s *Server) page(check access.Checker, written *audit.Log) (http.Handler, error) {
 	o := web.Options{
 		Prefix: "/ui/", Check: check, Reviewer: s.opts.Reviewer, Agent: s.agent, Proposals: s.box.Load(), Usage: s.opts.Usage, Ignore: s.opts.Settings.Ignore,
-		Observe: func(e web.Event) { written.Add(lineOfPage(e)) }, Logger: s.opts.Logger,
+		Observe: written.Add, Logger: s.opts.Logger,
 	}
 	if s.agent != nil {
 		o.Check = access.Within(s.agent.Name, check)

@@ -6,20 +6,21 @@ import (
 	"fmt"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/access"
+	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/runner"
 	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/mcpserver"
+	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // MCP returns a server of all that is served, which is not notified of changes.
 func (s *Server) MCP() (*mcpserver.Server, error) { return s.server(s.agent, nil, nil) }
 
 // server returns a server of a scope. Both functions may be nil, see mcpserver.Options.
-func (s *Server) server(scope *repertoire.Agent, observe func(mcpserver.Event), loaded func(ctx context.Context, session, id string)) (*mcpserver.Server, error) {
+func (s *Server) server(scope *repertoire.Agent, observe func(usage.Event), loaded func(ctx context.Context, session, id string)) (*mcpserver.Server, error) {
 	runs, err := s.runs(scope)
 	if err != nil {
 		return nil, err
@@ -27,11 +28,16 @@ func (s *Server) server(scope *repertoire.Agent, observe func(mcpserver.Event), 
 	o := &mcpserver.Options{
 		Version: s.opts.Version, Agent: scope, Agents: s.Config().Agents, Sources: s.Labels,
 		Suggest: s.suggest, Introduce: s.introduce(scope), Loaded: loaded, Runs: runs, Logger: s.opts.Logger,
-		Observe: func(e mcpserver.Event) {
+		Observe: func(e usage.Event) {
 			if observe != nil {
 				observe(e)
 			}
-			s.noteServed(scope, e)
+			if e.Because == string(intent.Empty) {
+				return // nobody has typed it
+			}
+			if err := s.opts.Usage.Add(e); err != nil {
+				s.opts.Logger.Warn("usage is not noted", "error", err)
+			}
 		},
 	}
 	if s.opts.Propose {
@@ -95,11 +101,8 @@ func (s *Server) runs(scope *repertoire.Agent) (*mcpserver.Runs, error) {
 		return nil, err
 	}
 	run, err := runner.New(s.Catalog, scope, e, trust.Open(s.opts.State), &runner.Options{
-		Room: s.room,
-		Observe: func(e agent.Event) {
-			s.ran.Observe(e)
-			s.noteRun(scope, e)
-		},
+		Room:    s.room,
+		Observe: s.ran.Observe,
 		Tell: func(ctx context.Context, err error) string {
 			if mcpserver.IsOwner(ctx) {
 				return ""
