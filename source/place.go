@@ -351,9 +351,9 @@ func (d *discovery) mayHave(folder, path string) bool {
 // folders, even if they are a repository, because their skills are the user's. A
 // home of "" means that the user has no home folder.
 func ProjectFolders(dir, home string) []string {
-	dir = realPath(dir)
+	dir = regular.Real(dir)
 	if home != "" {
-		home = realPath(home)
+		home = regular.Real(home)
 	}
 	var folders []string
 	for folder := dir; folder != home && folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
@@ -368,7 +368,7 @@ func ProjectFolders(dir, home string) []string {
 	return []string{dir}
 }
 
-// real is realPath. It remembers folders, because places lie deep and have many of them in
+// real is regular.Real. It remembers folders, because places lie deep and have many of them in
 // common.
 func (d *discovery) real(path string) string {
 	real, ok := d.reals[path]
@@ -379,37 +379,8 @@ func (d *discovery) real(path string) string {
 	if up := filepath.Dir(path); err == nil && up != path && !isLink(info.Mode().Type()) && runtime.GOOS != "windows" {
 		real = filepath.Join(d.real(up), filepath.Base(path))
 	} else {
-		real = realPath(path) // on Windows it also finds the names as they are written
+		real = regular.Real(path) // on Windows it also finds the names as they are written
 	}
 	d.reals[path] = real
 	return real
-}
-
-// realPath returns the absolute path with links resolved as far as the path exists. So a
-// folder on a disk that is not mounted has the same real path as when it is, unless the
-// links are on that disk.
-func realPath(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	const most = 40 // steps; links may lead to themselves
-	at, missing := path, ""
-	for range most {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(real, missing)
-		}
-		dir := filepath.Dir(at)
-		target, err := os.Readlink(at)
-		switch {
-		case err != nil && dir == at:
-			return filepath.Clean(path)
-		case err != nil:
-			at, missing = dir, filepath.Join(filepath.Base(at), missing)
-		case filepath.IsAbs(target):
-			at = target
-		default:
-			at = filepath.Join(realPath(dir), target)
-		}
-	}
-	return filepath.Clean(path)
 }

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -141,7 +142,7 @@ func dirAt(path, real string, opts *Options) (*FS, error) {
 		t.confine = opts.Confine
 	}
 	if real == "" {
-		real = realPath(abs)
+		real = regular.Real(abs)
 	}
 	return newFS(t, real, filepath.Base(abs), opts)
 }

@@ -72,13 +72,34 @@ func ReadShort(name string, most int64) ([]byte, error) {
 
 var errNoFile = fmt.Errorf("it is %w", ErrSpecial)
 
-// Real returns a path without links; if something in it is not there, the path as it is.
+// Real returns the absolute path with links resolved as far as the path exists; "" for "". So a
+// folder on a disk that is not mounted has the same real path as when it is, unless the
+// links are on that disk.
 func Real(path string) string {
 	if path == "" {
 		return ""
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	const most = 40 // steps; links may lead to themselves
+	at, missing := path, ""
+	for range most {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, missing)
+		}
+		dir := filepath.Dir(at)
+		target, err := os.Readlink(at)
+		switch {
+		case err != nil && dir == at:
+			return filepath.Clean(path)
+		case err != nil:
+			at, missing = dir, filepath.Join(filepath.Base(at), missing)
+		case filepath.IsAbs(target):
+			at = target
+		default:
+			at = filepath.Join(Real(dir), target)
+		}
 	}
 	return filepath.Clean(path)
 }

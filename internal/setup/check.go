@@ -123,12 +123,12 @@ func NamesIn(env *Env, c client.Client, s client.Scope, skills []Listed) ([]stri
 func below(folders []string, skills []Listed) []Listed {
 	real := make([]string, len(folders))
 	for i, folder := range folders {
-		real[i] = realPath(folder)
+		real[i] = regular.Real(folder)
 	}
 	seen := make(map[string]bool)
 	var found []Listed
 	for _, l := range skills {
-		at := realPath(l.Location)
+		at := regular.Real(l.Location)
 		if !seen[at] && (inAny(folders, l.Location) || inAny(real, at)) {
 			seen[at] = true
 			found = append(found, l)

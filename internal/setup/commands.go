@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -49,7 +50,7 @@ func (e *Env) checkCommands() []skill.Problem {
 // to the folder itself.
 func commandsIn(dir string) (n int) {
 	seen := 0
-	_ = filepath.WalkDir(realPath(dir), func(_ string, entry fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(regular.Real(dir), func(_ string, entry fs.DirEntry, err error) error {
 		switch seen++; {
 		case seen > maxCommands:
 			return fs.SkipAll

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/edit"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // An Edit is the change of one file.
@@ -67,31 +67,6 @@ func readTree(file string, f edit.Format) (any, error) {
 	return f.Decode(data)
 }
 
-// realPath resolves the links of a path whose last parts may not exist. Edits change the
-// target of a link, since people use links to keep settings under version control.
-func realPath(file string) string {
-	abs, err := filepath.Abs(file)
-	if err != nil {
-		return file
-	}
-	rest := ""
-	for dir := abs; ; dir = filepath.Dir(dir) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if target, err := os.Readlink(dir); err == nil { // to what is not there yet
-			if !filepath.IsAbs(target) {
-				target = filepath.Join(filepath.Dir(dir), target)
-			}
-			return filepath.Join(target, rest)
-		}
-		if dir == filepath.Dir(dir) {
-			return abs
-		}
-		rest = filepath.Join(filepath.Base(dir), rest)
-	}
-}
-
 // open returns the edit of a client's file in a scope, an error for the file "". It
 // returns the same edit for the same file.
 func (p *planner) open(file string, s client.Scope, clientName string, f edit.Format) (*Edit, error) {
@@ -102,7 +77,7 @@ func (p *planner) open(file string, s client.Scope, clientName string, f edit.Fo
 	if err := check(); err != nil {
 		return nil, err
 	}
-	real := realPath(file)
+	real := regular.Real(file)
 	if ed := p.plan.files[real]; ed != nil {
 		return ed, nil
 	}

@@ -27,7 +27,7 @@ func (e *Env) checkLinks(file string, s client.Scope, clientName string) error {
 	if e.Project == "" || file == "" || s != client.Project && clientName != client.Generic {
 		return nil
 	}
-	return checkLinks(realPath(e.Project), file)
+	return checkLinks(regular.Real(e.Project), file)
 }
 
 // checkLinks returns a *linkError if one of the links that file leads through lies in the

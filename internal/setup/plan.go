@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/edit"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // A Request says what to set up, or to remove.
@@ -133,8 +134,8 @@ func (p *planner) add(c Change) {
 	switch linked := p.env.checkLinks(c.File, c.Scope, c.Client) != nil; {
 	case linked:
 		c.Snippet = "" // by hand it must not be put there either
-	case c.Action == Refused && p.plan.files[realPath(c.File)] != nil:
-		p.plan.files[realPath(c.File)].rollback()
+	case c.Action == Refused && p.plan.files[regular.Real(c.File)] != nil:
+		p.plan.files[regular.Real(c.File)].rollback()
 	}
 	p.plan.Changes = append(p.plan.Changes, c)
 }
@@ -159,7 +160,7 @@ func (p *planner) finish() {
 		asked[c.Client] = true
 	}
 	statuses := scan(p.env, client.All(), func(file string, f edit.Format) (any, error) {
-		if ed := p.plan.files[realPath(file)]; ed != nil {
+		if ed := p.plan.files[regular.Real(file)]; ed != nil {
 			return ed.tree, nil
 		}
 		return readTree(file, f)
@@ -182,7 +183,7 @@ func (p *planner) shadowed() {
 		other, _ := client.Find(c.MCP.Instead)
 		file := p.env.File(other.MCP.Files, client.Project)
 		_, err := os.Stat(file)
-		if ed := p.plan.files[realPath(file)]; err == nil || ed != nil && len(ed.After) > 0 {
+		if ed := p.plan.files[regular.Real(file)]; err == nil || ed != nil && len(ed.After) > 0 {
 			p.plan.Warnings = append(p.plan.Warnings, fmt.Sprintf("%s reads %s instead of %s: put the server there (\"skills setup %s --mcp --scope project\")",
 				c.Title, file, ch.File, other.Name))
 		}

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // FindProgram returns the path that clients run: the given one, or the path of this
@@ -20,7 +22,7 @@ func FindProgram(given string) (string, error) {
 		return "", fmt.Errorf("finding this program: %w (name it with --program)", err)
 	}
 	if found, err := exec.LookPath(os.Args[0]); err == nil {
-		if found, err = filepath.Abs(found); err == nil && realPath(found) == realPath(exe) {
+		if found, err = filepath.Abs(found); err == nil && regular.Real(found) == regular.Real(exe) {
 			return found, nil
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/edit"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // A record remembers what was written, so that it can be taken back.
@@ -126,7 +127,7 @@ func lockRecord(env *Env, lock *flock.Flock) (*record, error) {
 // refuse marks the changes of a file that could not be written.
 func (p *Plan) refuse(ed *Edit, err error) {
 	for i, c := range p.Changes {
-		if c.File != "" && (c.File == ed.Shown || realPath(c.File) == ed.File) && c.Action != Unchanged && c.Action != Absent {
+		if c.File != "" && (c.File == ed.Shown || regular.Real(c.File) == ed.File) && c.Action != Unchanged && c.Action != Absent {
 			p.Changes[i].Action, p.Changes[i].Message = Refused, err.Error()
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/edit"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // NewRemovalPlan plans to take everything back: all entries of ours in the settings of all
@@ -21,7 +22,7 @@ func NewRemovalPlan(env *Env) (*Plan, error) {
 	seen := make(map[string]bool)
 	for _, st := range all {
 		for _, r := range st.Registrations {
-			seen[realPath(r.File)] = true
+			seen[regular.Real(r.File)] = true
 		}
 	}
 	for _, file := range slices.Sorted(maps.Keys(p.record.Files)) {
@@ -59,7 +60,7 @@ func (p *planner) takeBack(c client.Client, r Registration) {
 // leadsAway refuses the change of a file that has become a link, or lies behind one, since
 // it was written: the record has real paths.
 func (p *planner) leadsAway(c client.Client, kind, file string) bool {
-	real := realPath(file)
+	real := regular.Real(file)
 	if p.record.Files[file] == nil || real == file {
 		return false
 	}
@@ -76,7 +77,7 @@ func (p *planner) listAllInFull() {
 			if l == nil || len(p.record.Files[file].Overrides) == 0 {
 				continue
 			}
-			if p.req.Scope = client.Project; realPath(p.env.File(l.Files, client.User)) == file {
+			if p.req.Scope = client.Project; regular.Real(p.env.File(l.Files, client.User)) == file {
 				p.req.Scope = client.User
 			}
 			if !p.leadsAway(c, Listing, file) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/edit"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // A Registration is an entry of ours in a file of a client.
@@ -123,7 +124,7 @@ func (e *Env) anyOurs(ed *Edit, rec *record) bool {
 	for _, c := range ed.clients {
 		for _, set := range e.settingsOf(c) {
 			for _, s := range scopes {
-				if file := e.File(set.files, s); file != "" && realPath(file) == ed.File && len(set.find(ed.tree)) > 0 {
+				if file := e.File(set.files, s); file != "" && regular.Real(file) == ed.File && len(set.find(ed.tree)) > 0 {
 					return true
 				}
 			}
@@ -287,7 +288,7 @@ func trustOf(env *Env, st Status, r Registration) trust {
 	states, _ := edit.Lookup(tree, edit.Path{"hooks", "state"}).(map[string]any)
 	for key, state := range states {
 		file, place, ok := strings.Cut(key, ":user_prompt_submit:")
-		if !ok || place != fmt.Sprintf("%d:%d", r.at[2], r.at[4]) || realPath(file) != realPath(r.File) {
+		if !ok || place != fmt.Sprintf("%d:%d", r.at[2], r.at[4]) || regular.Real(file) != regular.Real(r.File) {
 			continue
 		}
 		if on, ok := edit.Lookup(state, edit.Path{"enabled"}).(bool); ok && !on {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // An Answer is what came of running a registered command, see package probe.
@@ -79,7 +80,7 @@ func (e *Env) MayRun(r Registration) error {
 		return fmt.Errorf("%s is a program that \"go run\" or \"go test\" has built", program)
 	case r.Scope == client.User:
 		return nil
-	case r.URL == "" && (!filepath.IsAbs(program) || realPath(program) != realPath(e.Program)):
+	case r.URL == "" && (!filepath.IsAbs(program) || regular.Real(program) != regular.Real(e.Program)):
 		return fmt.Errorf("the project's settings name another program, %s", program)
 	}
 	rec, err := readRecord(e.State)
@@ -90,7 +91,7 @@ func (e *Env) MayRun(r Registration) error {
 	if err != nil {
 		return err
 	}
-	switch wrote := rec.Files[realPath(r.File)]; {
+	switch wrote := rec.Files[regular.Real(r.File)]; {
 	case wrote == nil || wrote.Wrote != digest(data):
 		return fmt.Errorf("%s is not as setup wrote it", r.File)
 	case len(r.environ) > 0 || !slices.Contains(wrote.Commands, r.command()):

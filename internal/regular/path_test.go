@@ -1,0 +1,46 @@
+package regular_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
+)
+
+// TestIn: a folder holds itself and what is below it; nothing lies in no folder.
+func TestIn(t *testing.T) {
+	for _, tt := range []struct {
+		folder, name string
+		want         bool
+	}{
+		{"/a", "/a", true}, {"/a", "/a/b/c", true}, {"/a/", "/a/..b", true}, {"/", "/a", true},
+		{"/a", "/", false}, {"/a", "/ab", false}, {"/a", "/a/../b", false}, {"/a", "a", false}, {"", "", false}, {"", "/a", false},
+	} {
+		if got := regular.In(filepath.FromSlash(tt.folder), filepath.FromSlash(tt.name)); got != tt.want {
+			t.Errorf("%q in %q: %t", tt.name, tt.folder, got)
+		}
+	}
+}
+
+// TestReal: links are resolved as far as a path exists, also one that leads to what is not there.
+func TestReal(t *testing.T) {
+	dir := regular.Real(t.TempDir())
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.Mkdir(at("a"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{"there": "a", "gone": "b", "loop": "loop"} {
+		if err := os.Symlink(target, at(link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	for path, want := range map[string]string{"there": "a", "there/x/y": "a/x/y", "gone/x": "b/x", "loop/x": "loop/x", "a/../a": "a"} {
+		if got := regular.Real(at(path)); got != at(want) {
+			t.Errorf("%s is %s, want %s", path, got, at(want))
+		}
+	}
+	if got := regular.Real(""); got != "" {
+		t.Errorf("no path is %q", got)
+	}
+}
