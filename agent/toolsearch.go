@@ -17,6 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -42,10 +43,11 @@ type searchResult struct {
 
 // found is a skill of an answer.
 type found struct {
-	ID          string  `json:"id" jsonschema:"for read_skill"`
-	Name        string  `json:"name"`
-	Description string  `json:"description"`
-	Source      string  `json:"source" jsonschema:"where the skill comes from"`
+	ID          string `json:"id" jsonschema:"for read_skill"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Source      string `json:"source" jsonschema:"where the skill comes from"`
+	skill.About
 	Probability float64 `json:"probability" jsonschema:"that the skill is wanted, 0 to 1"`
 	Relevant    bool    `json:"relevant" jsonschema:"worth reading"`
 	Location    string  `json:"location" jsonschema:"of its SKILL.md"`
@@ -58,7 +60,7 @@ func foundOf(hits []search.Hit) []found {
 	list := make([]found, len(hits))
 	for i, h := range hits {
 		list[i] = found{
-			ID: h.ID, Name: h.Name, Description: words.Clean(h.Description), Source: h.Source,
+			ID: h.ID, Name: h.Name, Description: words.Clean(h.Description), Source: h.Source, About: h.About,
 			Probability: rounded(h.Probability), Relevant: h.Relevant, Location: h.Location, RequiredBy: h.RequiredBy,
 		}
 	}

@@ -99,9 +99,10 @@ func New(c Catalog, r Reader) *Provider { return &Provider{catalog: c, reader: r
 
 // A Body is level 2: the whole SKILL.md of a skill.
 type Body struct {
-	ID          string        `json:"id"` // this and the next three as in search.Entry
-	Name        string        `json:"name"`
-	Source      string        `json:"source"`
+	ID     string `json:"id"` // this and the next three as in search.Entry
+	Name   string `json:"name"`
+	Source string `json:"source"`
+	skill.About
 	Location    string        `json:"location"`
 	Folder      string        `json:"folder"`                 // what its relative paths are relative to
 	Text        string        `json:"text"`                   // the whole SKILL.md, without invisible characters
@@ -135,7 +136,7 @@ func (p *Provider) Body(ctx context.Context, id string, a *search.Agent) (Body, 
 func bodyOf(e search.Entry, in Instructions) Body {
 	text, hidden := in.text()
 	b := Body{
-		ID: e.ID, Name: e.Name, Source: e.Source, Location: e.Location, Folder: folder(e),
+		ID: e.ID, Name: e.Name, Source: e.Source, About: e.About, Location: e.Location, Folder: folder(e),
 		Text: text, Tokens: words.Tokens(text), Stale: in.SHA256 != e.TextDigest, HiddenChars: hidden, Shared: in.Shared,
 	}
 	b.Resources = slices.DeleteFunc(resourcesOf(in.Files), func(r Resource) bool { return r.Path == e.File() })

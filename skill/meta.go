@@ -8,22 +8,44 @@ import (
 // A Meta is level 1 of a skill: what a catalog knows and shows about a skill
 // without reading the file again. Every layer uses this one declaration.
 type Meta struct {
-	ID            string   // the name of an offered skill, "source/folder" of a shadowed copy; the catalog sets it
-	Name          string   // the name in its source: the frontmatter's name, unless the source renames the skill
-	Description   string   // at most MaxDescription code points, or as many as Limits allow, without hidden characters
-	Source        string   // label of its source
-	Path          string   // slash-separated path of its SKILL.md (or skill.md) in the source
-	Location      string   // where to open its SKILL.md: an absolute path, or "label:path" if it is not on disk
-	Version       string   // as its author counts
-	License       string   // the name or file that the frontmatter says
-	Author        string   // from the frontmatter or its metadata
-	Compatibility string   // what it runs with, in its author's words
-	Tags          []string // from the frontmatter and its metadata, without duplicates
-	Needs         Needs    // what it needs to work
-	Triggers      Triggers // what its author says a prompt for it contains
-	Tokens        int      // estimated length of the body
-	Digest        string   // "sha256:<hex>" over SKILL.md and the list of its files; "" until the source sets it
-	TextDigest    string   // hexadecimal SHA-256 of SKILL.md alone
+	ID          string // the name of an offered skill, "source/folder" of a shadowed copy; the catalog sets it
+	Name        string // the name in its source: the frontmatter's name, unless the source renames the skill
+	Description string // at most MaxDescription code points, or as many as Limits allow, without hidden characters
+	Source      string // label of its source
+	Path        string // slash-separated path of its SKILL.md (or skill.md) in the source
+	Location    string // where to open its SKILL.md: an absolute path, or "label:path" if it is not on disk
+	About
+	Tags       []string // from the frontmatter and its metadata, without duplicates
+	Needs      Needs    // what it needs to work
+	Triggers   Triggers // what its author says a prompt for it contains
+	Tokens     int      // estimated length of the body
+	Digest     string   // "sha256:<hex>" over SKILL.md and the list of its files; "" until the source sets it
+	TextDigest string   // hexadecimal SHA-256 of SKILL.md alone
+}
+
+// About is what an author says of a skill beside what it is for. No field is ranked, and every
+// door shows all of them; "" means that he does not say.
+type About struct {
+	Version       string `json:"version,omitempty"`
+	License       string `json:"license,omitempty"`
+	Author        string `json:"author,omitempty"`
+	Compatibility string `json:"compatibility,omitempty"` // what it works with
+}
+
+// texts returns all fields, in the order in which stores keep them.
+func (a *About) texts() []*string {
+	return []*string{&a.Version, &a.License, &a.Author, &a.Compatibility}
+}
+
+// String returns all fields as a line; "" if there are none.
+func (a About) String() string {
+	var parts []string
+	for i, label := range [...]string{"version ", "license ", "by ", "compatibility: "} {
+		if text := *a.texts()[i]; text != "" {
+			parts = append(parts, label+text)
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Dir returns the slash-separated path of the skill's folder in its source; "."

@@ -8,7 +8,7 @@ import (
 // packed returns what Pack packs: everything that no store keeps in a column of its own. A
 // new field goes to the end of its list, so that older records can still be read.
 func (m *Meta) packed() (texts []*string, lists []*[]string) {
-	texts = []*string{&m.Description, &m.TextDigest, &m.Version, &m.License, &m.Author, &m.Compatibility}
+	texts = append([]*string{&m.Description, &m.TextDigest}, m.About.texts()...)
 	return texts, append(append([]*[]string{&m.Tags}, m.Needs.Lists()...), m.Triggers.Lists()...)
 }
 

@@ -57,7 +57,7 @@ func TestUnpackOlder(t *testing.T) {
 
 func FuzzUnpack(f *testing.F) {
 	f.Add("")
-	f.Add(string((&Meta{Description: "d", Tags: []string{"a", "b"}, Tokens: 200, License: "MIT"}).Pack()))
+	f.Add(string((&Meta{Description: "d", Tags: []string{"a", "b"}, Tokens: 200, About: About{License: "MIT"}}).Pack()))
 	f.Fuzz(func(t *testing.T, data string) {
 		var m, again Meta
 		if m.Unpack(data) != nil {

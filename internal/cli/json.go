@@ -10,6 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // printJSON prints v, indented, without escaping what is plain in JSON. On a terminal
@@ -175,17 +176,18 @@ type listResult struct {
 
 // listEntry is one skill of a list.
 type listEntry struct {
-	ID          string   `json:"id"`
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	Source      string   `json:"source"`
-	Path        string   `json:"path"`
-	Tags        []string `json:"tags"`
-	Tokens      int      `json:"tokens"`
-	State       string   `json:"state"`
-	Reason      string   `json:"reason,omitempty"`
-	ShadowedBy  string   `json:"shadowed_by,omitempty"`
-	Away        bool     `json:"away,omitempty"`
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Source      string `json:"source"`
+	Path        string `json:"path"`
+	skill.About
+	Tags       []string `json:"tags"`
+	Tokens     int      `json:"tokens"`
+	State      string   `json:"state"`
+	Reason     string   `json:"reason,omitempty"`
+	ShadowedBy string   `json:"shadowed_by,omitempty"`
+	Away       bool     `json:"away,omitempty"`
 
 	ShadowedFrom string `json:"shadowed_from,omitempty"`
 }

@@ -31,7 +31,8 @@ When the output is piped, each line holds name, source, tags (separated by
 commas), description, state and reason, separated by tabs.
 
 --json prints an object with skills, a list of objects with id, name,
-description, source, path, tags, tokens (of the instructions, estimated), state,
+description, source, path, version, license, author and compatibility (if the
+skill says so), tags, tokens (of the instructions, estimated), state,
 reason, shadowed_by and shadowed_from (the source of that skill) for a shadowed
 copy, and away; and stale: why skills may have changed since they were indexed,
 if the catalog could not be brought up to date. partial and unread (how many)
@@ -192,7 +193,7 @@ func speaksUTF8(getenv func(string) string) bool {
 
 func listEntryOf(e repertoire.Entry) listEntry {
 	state, reason := e.Status()
-	return listEntry{ID: e.ID, Name: e.Name, Description: e.Description, Source: e.Source, Path: e.Location,
+	return listEntry{ID: e.ID, Name: e.Name, Description: e.Description, Source: e.Source, Path: e.Location, About: e.About,
 		Tags: append([]string{}, e.Tags...), Tokens: e.Tokens, State: state, Reason: reason,
 		ShadowedBy: e.ShadowedBy, ShadowedFrom: e.ShadowedFrom, Away: e.Away}
 }

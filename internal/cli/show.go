@@ -33,7 +33,8 @@ unless --held is given.
 --manifest reads all files of the skill and prints their kind, path, size and
 SHA-256 instead, as "skills read NAME" does without the SHA-256.
 
---json prints an object with id, name, source, location, folder (what relative
+--json prints an object with id, name, source, version, license, author and
+compatibility (if the skill says so), location, folder (what relative
 paths in the text are relative to), text, tokens (estimated), resources (the
 other files: path, kind, size), requires (skills that this one asks for: name,
 available), required (these skills as further objects, if the configuration says
