@@ -52,7 +52,7 @@ var layers = map[string][]string{
 	"sandbox/executors":   {"sandbox", "sandbox/bubblewrap", "sandbox/container", "sandbox/virtual", "internal/words"},
 	"install/git":         {"skill", "internal/words"},
 	"install/remote":      {"skill", "source", "install/git", "install/unpack", "internal/atomicfile", "internal/regular", "internal/words"},
-	"install/unpack":      {"skill", "internal/words"},
+	"install/unpack":      {"skill", "internal/regular", "internal/words"},
 	"internal/evals":      {"contextprovider", "search", "internal/words"},
 	"internal/hook":       {".", "contextprovider", "internal/api", "internal/client", "internal/hook/event", "internal/session", "internal/words", "usage"},
 	"internal/hook/event": {"internal/client", "internal/intent", "internal/lazyregexp"},

@@ -1,7 +1,6 @@
 package install
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -9,11 +8,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/repertoire-skills/repertoire/internal/regular"
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // maxDiff bounds the size of files that are compared line by line.
@@ -58,7 +57,7 @@ func textOf(folder, name string, files map[string]File) (string, error) {
 		return "", errBinary // a link, a pipe …
 	}
 	data, err := regular.ReadShort(filepath.Join(folder, filepath.FromSlash(name)), maxDiff)
-	if err == nil && (!utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0) {
+	if err == nil && source.IsBinary(data) {
 		err = errBinary
 	}
 	return string(data), err

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // Files are the files of a skill in memory, by path.
@@ -42,7 +42,7 @@ func apply(files Files, changes []change, folder string, numbered bool) (Files, 
 		}
 		seen[c.path] = true
 		old, exists := files[c.path]
-		if len(c.hunks) > 0 && isBinary(old.Data) {
+		if len(c.hunks) > 0 && source.IsBinary(old.Data) {
 			return nil, &DiffError{c.hunks[0].line, "changes " + c.path + ", which is not text"}
 		}
 		switch {
@@ -62,16 +62,12 @@ func apply(files Files, changes []change, folder string, numbered bool) (Files, 
 		if err != nil {
 			return nil, err
 		}
-		if isBinary([]byte(data)) {
+		if source.IsBinary([]byte(data)) {
 			return nil, &DiffError{0, "makes " + c.path + " a file that is not text"}
 		}
 		out[c.path] = File{[]byte(data), old.Mode}
 	}
 	return out, nil
-}
-
-func isBinary(data []byte) bool {
-	return !utf8.Valid(data) || slices.Contains(data[:min(len(data), 8000)], 0)
 }
 
 // A text is a file as lines.
@@ -264,9 +260,9 @@ func unified(before, after Files) string {
 			to = devNull
 		}
 		switch body := udiff.Unified(from, to, string(old.Data), string(now.Data)); {
-		case is && (isBinary(old.Data) || isBinary(now.Data)):
+		case is && (source.IsBinary(old.Data) || source.IsBinary(now.Data)):
 			fmt.Fprintf(&b, "Binary files %s and %s differ\n", from, to)
-		case body == "", isBinary(old.Data): // an empty file comes or goes, or another one goes
+		case body == "", source.IsBinary(old.Data): // an empty file comes or goes, or another one goes
 			fmt.Fprintf(&b, "--- %s\n+++ %s\n", from, to)
 		default:
 			b.WriteString(body)

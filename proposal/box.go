@@ -118,6 +118,7 @@ func isID(s string) bool {
 // folder returns the folder of a proposal. id may be the start of an ID that no other one that
 // waits has; if none that waits has it, that no other has.
 func (b *Box) folder(id string) (string, error) {
+	like := make(map[string][]string)
 	for _, state := range []string{waiting, decided} {
 		ids, err := b.ids(state)
 		if err != nil {
@@ -126,14 +127,10 @@ func (b *Box) folder(id string) (string, error) {
 		if slices.Contains(ids, id) {
 			return filepath.Join(b.dir, state, id), nil
 		}
+		like[state] = slices.DeleteFunc(ids, func(other string) bool { return id == "" || !strings.HasPrefix(other, id) })
 	}
 	for _, state := range []string{waiting, decided} {
-		ids, err := b.ids(state)
-		if err != nil {
-			return "", err
-		}
-		ids = slices.DeleteFunc(ids, func(other string) bool { return id == "" || !strings.HasPrefix(other, id) })
-		switch len(ids) {
+		switch ids := like[state]; len(ids) {
 		case 0:
 		case 1:
 			return filepath.Join(b.dir, state, ids[0]), nil

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // A ConflictError says that a proposal and what was changed since do not go together.
@@ -48,7 +50,7 @@ func merge3(base, now, proposed Files) (Files, error) {
 				delete(out, name)
 			}
 		case inNow == inProposed && string(n.Data) == string(p.Data): // both changed it alike
-		case !inBase || !inNow || !inProposed || isBinary(n.Data):
+		case !inBase || !inNow || !inProposed || source.IsBinary(n.Data):
 			return nil, &ConflictError{Path: name, Base: string(b.Data), Now: string(n.Data), Proposed: string(p.Data)}
 		default:
 			s, err := mergeText(string(b.Data), string(n.Data), string(p.Data))

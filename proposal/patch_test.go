@@ -3,6 +3,8 @@ package proposal
 import (
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // pdf is a skill for tests of diffs.
@@ -185,7 +187,7 @@ func FuzzMerge(f *testing.F) {
 	f.Add("a\n\n\na\n\n\na\n", "a\n\n\na\n\n", "a\n\n\n\na")
 	f.Fuzz(func(t *testing.T, base, a, b string) {
 		for _, s := range []string{base, a, b} {
-			if isBinary([]byte(s)) || len(s) > 2000 {
+			if source.IsBinary([]byte(s)) || len(s) > 2000 {
 				return
 			}
 		}

@@ -16,11 +16,11 @@ var mendable = []string{"byte-order-mark", "yaml-repaired", "opening-fence", "cl
 // rules of the problems that are gone. Without rules there is nothing to mend, or it cannot
 // be mended without changing what the file says.
 func Mend(data []byte, name, folder string) (mended []byte, rules []string) {
-	before, err := ParseBytes(data, name, folder)
+	read, err := Limits{}.read(data, name, folder)
 	if err != nil {
 		return nil, nil
 	}
-	for _, p := range before.Problems {
+	for _, p := range read.skill.Problems {
 		if slices.Contains(mendable, p.Rule) && !slices.Contains(rules, p.Rule) {
 			rules = append(rules, p.Rule)
 		}
@@ -29,9 +29,9 @@ func Mend(data []byte, name, folder string) (mended []byte, rules []string) {
 		return nil, nil
 	}
 	text, bom := strings.CutPrefix(string(data), "\uFEFF")
-	for _, try := range []string{rewrite(text), text} { // the second one only lacks the mark
+	for _, try := range []string{read.rewrite(text), text} { // the second one only lacks the mark
 		after, err := ParseBytes([]byte(try), name, folder)
-		if err != nil || !sameMeaning(before, after) {
+		if err != nil || !sameMeaning(read.skill, after) {
 			continue
 		}
 		gone := slices.DeleteFunc(slices.Clone(rules), func(rule string) bool {
@@ -49,27 +49,19 @@ func sameMeaning(a, b *Skill) bool {
 	return a.Name == b.Name && a.Description == b.Description && a.Body == b.Body && reflect.DeepEqual(a.Frontmatter, b.Frontmatter)
 }
 
-// rewrite returns a file with plain fences, and with each entry of its frontmatter as it is
-// read; "" if hidden characters, or text around the frontmatter, would be lost.
-func rewrite(text string) string {
+// rewrite returns the file that was read with plain fences, and with each entry of its frontmatter
+// as it was read; "" if hidden characters, or text around the frontmatter, would be lost.
+func (p *parser) rewrite(text string) string {
 	plain := strings.ReplaceAll(text, "\r\n", "\n")
-	if words.Clean(plain) != plain {
+	if words.Clean(plain) != plain || slices.ContainsFunc(p.block.found, func(p Problem) bool { return !slices.Contains(mendable, p.Rule) }) {
 		return ""
 	}
-	b, ok := split(plain)
-	if !ok || slices.ContainsFunc(b.found, func(p Problem) bool { return !slices.Contains(mendable, p.Rule) }) {
-		return ""
-	}
-	yaml := b.yaml
-	if _, err := parseMapping(yaml); err != nil {
-		yaml = comments(b.yaml)
-		for _, e := range splitEntries(b.yaml, b.line) {
-			_, text, _ := e.read()
-			yaml += strings.TrimRight(text, "\n") + "\n"
-		}
+	yaml := p.block.yaml
+	if p.repaired != "" {
+		yaml = comments(yaml) + p.repaired
 	}
 	front, body := "---\n"+strings.TrimRight(yaml, "\n")+"\n---\n", text
-	for range b.bodyLine - 1 { // the body keeps its line ends
+	for range p.block.bodyLine - 1 { // the body keeps its line ends
 		_, body, _ = strings.Cut(body, "\n")
 	}
 	if first, _, _ := strings.Cut(text, "\n"); strings.HasSuffix(first, "\r") {

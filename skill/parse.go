@@ -35,6 +35,15 @@ func ParseBytes(data []byte, name, folder string) (*Skill, error) {
 
 // Parse is ParseBytes with other limits than the default.
 func (l Limits) Parse(data []byte, name, folder string) (*Skill, error) {
+	p, err := l.read(data, name, folder)
+	if err != nil {
+		return nil, err
+	}
+	return p.skill, nil
+}
+
+// read returns the parser of a file after it has read it.
+func (l Limits) read(data []byte, name, folder string) (*parser, error) {
 	p := &parser{limits: l.OrDefault(), skill: &Skill{Meta: Meta{Path: path.Clean(name)}}, path: name, folder: folder}
 	if folder == "" {
 		p.folder = path.Base(p.skill.Dir())
@@ -44,7 +53,7 @@ func (l Limits) Parse(data []byte, name, folder string) (*Skill, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(p.skill.Problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
-	return p.skill, nil
+	return p, nil
 }
 
 // A parser reads one file into a Skill.
@@ -53,6 +62,9 @@ type parser struct {
 	path   string
 	folder string // the skill's name if the file states none
 	limits Limits // without zero values
+
+	block    *block
+	repaired string // YAML in which each entry of the block stands as it was read; "" if the block is sound
 
 	values resolver
 	fields []field
@@ -96,6 +108,7 @@ func (p *parser) parse(data string) error {
 	if !ok {
 		return p.refuse("no-frontmatter", 1, "no frontmatter", "start the file with ---, name, description, ---")
 	}
+	p.block = b
 	for _, f := range b.found {
 		p.warn(f.Rule, f.Line, f.Message, f.Hint)
 	}

@@ -29,7 +29,8 @@ func (p *parser) repair(b *block, cause error) error {
 	var reasons []string
 	line := 0
 	for _, e := range entries {
-		f, _, reason := e.read()
+		f, text, reason := e.read()
+		p.repaired += strings.TrimRight(text, "\n") + "\n"
 		if reason != "" {
 			reasons = append(reasons, e.key+": "+reason)
 			if line == 0 {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -206,7 +207,7 @@ func (l *lister) add(e entry) {
 			l.Links = append(l.Links, e.path)
 			return
 		case !info.Mode().IsRegular():
-			l.problem(skill.Warning, "not-a-regular-file", e.path, "neither a file nor a folder, but "+kindOf(info.Mode())+": it is ignored", "")
+			l.problem(skill.Warning, "not-a-regular-file", e.path, "neither a file nor a folder, but "+regular.Kind(info.Mode())+": it is ignored", "")
 			return
 		}
 		e.size = info.Size()

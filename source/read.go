@@ -156,7 +156,7 @@ func readFile(ctx context.Context, s Source, dir, name string, limit int64) (*Fi
 	if err != nil {
 		return nil, &FileError{Dir: dir, Name: name, Err: err}
 	}
-	return &File{Path: name, Size: int64(len(data)), SHA256: hexSum(data), Binary: isBinary(data), Data: data}, nil
+	return &File{Path: name, Size: int64(len(data)), SHA256: hexSum(data), Binary: IsBinary(data), Data: data}, nil
 }
 
 // ErrChanged means that a file of a skill is not the one that was listed.
@@ -201,8 +201,8 @@ func readAll(f fs.File, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// isBinary reports whether data is not text. A NUL byte in the first 8 KiB means
+// IsBinary reports whether data is not text. A NUL byte in the first 8 KiB means
 // binary, as in git, and so does invalid UTF-8, which a model cannot be shown.
-func isBinary(data []byte) bool {
+func IsBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), 8<<10)], 0) >= 0 || !utf8.Valid(data)
 }

@@ -8,9 +8,6 @@ import (
 	"syscall"
 )
 
-// nonblock has no effect here: only Unix has FIFOs in its file systems.
-const nonblock = 0
-
 // isLoop reports whether err means that a link leads to itself; the number is
 // ERROR_CANT_RESOLVE_FILENAME of Windows.
 func isLoop(err error) bool { return errors.Is(err, syscall.Errno(1921)) }

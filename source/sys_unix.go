@@ -9,9 +9,6 @@ import (
 	"syscall"
 )
 
-// nonblock keeps open from waiting for a FIFO's writer.
-const nonblock = syscall.O_NONBLOCK
-
 // isLoop reports whether err means that a link leads to itself.
 func isLoop(err error) bool { return errors.Is(err, syscall.ELOOP) }
 

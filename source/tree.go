@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // A tree is the file system under a source, seen by path. Names are slash-separated
@@ -192,7 +194,7 @@ func (d diskFolder) Close() error { return d.root.Close() }
 // readDir asks the folder for each entry. The entries that os.File.ReadDir returns may
 // look themselves up by path.
 func (d diskFolder) readDir(name string) ([]fs.DirEntry, error) {
-	f, err := d.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	f, err := d.root.OpenFile(name, os.O_RDONLY|regular.Nonblock, 0)
 	if err != nil {
 		return nil, rootError(err)
 	}
@@ -282,7 +284,7 @@ func surrounds(outer folder, inner string) (bool, error) {
 }
 
 func (d diskFolder) open(name string) (fs.File, error) {
-	f, err := d.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	f, err := d.root.OpenFile(name, os.O_RDONLY|regular.Nonblock, 0)
 	if err != nil {
 		return nil, rootError(err) // and no *os.File, which would not be a nil fs.File
 	}
@@ -310,12 +312,20 @@ func (t fsTree) stat(name string) (fs.FileInfo, error)     { return fs.Stat(t.fs
 func (t fsTree) real(dir string) (string, error)           { return dir, nil }
 func (t fsTree) location(label, name string) string        { return label + ":" + name }
 
-func (t fsTree) top() (folder, error) { return fsFolder{t, "."}, nil }
+func (t fsTree) top() (folder, error) { return fsFolder{t}, nil }
 
-// statNoLinks returns the FileInfo of name and refuses links anywhere on its path.
-func (t fsTree) statNoLinks(name string) (info fs.FileInfo, err error) {
+// An fsFolder is a folder of an fsTree, as a tree of its own.
+type fsFolder struct{ fsTree }
+
+func (d fsFolder) Close() error                           { return nil }
+func (d fsFolder) lstat(name string) (fs.FileInfo, error) { return fs.Lstat(d.fsys, name) }
+func (d fsFolder) open(name string) (fs.File, error)      { return d.fsys.Open(name) }
+func (d fsFolder) resolve(name string) (string, error)    { return name, nil } // stat refuses links
+
+// stat refuses links anywhere on the path.
+func (d fsFolder) stat(name string) (info fs.FileInfo, err error) {
 	for _, p := range append(parents(name), name) {
-		if info, err = fs.Lstat(t.fsys, p); err != nil {
+		if info, err = d.lstat(p); err != nil {
 			return nil, err
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
@@ -325,28 +335,6 @@ func (t fsTree) statNoLinks(name string) (info fs.FileInfo, err error) {
 	return info, nil
 }
 
-type fsFolder struct {
-	tree fsTree
-	dir  string
-}
-
-func (d fsFolder) Close() error { return nil }
-
-func (d fsFolder) readDir(name string) ([]fs.DirEntry, error) {
-	return d.tree.readDir(path.Join(d.dir, name))
-}
-
-func (d fsFolder) lstat(name string) (fs.FileInfo, error) {
-	return fs.Lstat(d.tree.fsys, path.Join(d.dir, name))
-}
-
-func (d fsFolder) stat(name string) (fs.FileInfo, error) {
-	return d.tree.statNoLinks(path.Join(d.dir, name))
-}
-
-// resolve returns the name: stat refuses links.
-func (d fsFolder) resolve(name string) (string, error) { return name, nil }
-
 func (d fsFolder) enter(name string) (folder, error) {
 	info, err := d.stat(name)
 	if err != nil {
@@ -355,11 +343,8 @@ func (d fsFolder) enter(name string) (folder, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%w: %q is not a folder", ErrRefused, name)
 	}
-	return fsFolder{d.tree, path.Join(d.dir, name)}, nil
-}
-
-func (d fsFolder) open(name string) (fs.File, error) {
-	return d.tree.fsys.Open(path.Join(d.dir, name))
+	sub, err := fs.Sub(d.fsys, name)
+	return fsFolder{fsTree{sub}}, err
 }
 
 func checkRegular(info fs.FileInfo) error {
@@ -369,23 +354,8 @@ func checkRegular(info fs.FileInfo) error {
 	case mode.IsDir():
 		return fmt.Errorf("%w: it is a folder", ErrRefused)
 	default:
-		return fmt.Errorf("%w: it is not a regular file (%s)", ErrRefused, kindOf(mode))
+		return fmt.Errorf("%w: it is not a regular file (%s)", ErrRefused, regular.Kind(mode))
 	}
-}
-
-// kindOf describes the mode of something that is not a regular file.
-func kindOf(mode fs.FileMode) string {
-	switch {
-	case mode&fs.ModeNamedPipe != 0:
-		return "a named pipe"
-	case mode&fs.ModeSocket != 0:
-		return "a socket"
-	case mode&fs.ModeDevice != 0:
-		return "a device"
-	case mode&fs.ModeSymlink != 0:
-		return "a link"
-	}
-	return "mode " + mode.Type().String()
 }
 
 // parents returns the folders above name, the top first; the top has none.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -48,7 +49,7 @@ func (t folderTree) folder(ctx context.Context, dir string, visit func(entry) er
 }
 
 func (t folderTree) list(dir string) ([]string, error) {
-	f, err := t.root.OpenFile(filepath.FromSlash(dir), os.O_RDONLY|nonblock, 0)
+	f, err := t.root.OpenFile(filepath.FromSlash(dir), os.O_RDONLY|regular.Nonblock, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func (t folderTree) leadsToLeftOut(rel string) bool {
 // open opens the file that the gate has seen, without waiting for a named pipe that may
 // have taken its place.
 func (t folderTree) open(rel string, seen fs.FileInfo) (io.ReadCloser, error) {
-	f, err := t.root.OpenFile(filepath.FromSlash(rel), os.O_RDONLY|nonblock, 0)
+	f, err := t.root.OpenFile(filepath.FromSlash(rel), os.O_RDONLY|regular.Nonblock, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -143,7 +144,7 @@ func Folder(ctx context.Context, from, to string, l *Limits) error {
 // Archive is Folder for an archive: .zip, .skill, .tar.gz, .tgz or .tar. The content tells
 // which it is, not the name. All links are refused.
 func Archive(ctx context.Context, file, to string, l *Limits) error {
-	f, err := os.OpenFile(file, os.O_RDONLY|nonblock, 0)
+	f, err := os.OpenFile(file, os.O_RDONLY|regular.Nonblock, 0)
 	if err != nil {
 		return fmt.Errorf("reading archive: %w", err)
 	}

@@ -239,17 +239,10 @@ func scriptsOf(name string) []string {
 
 // scriptOf returns the script of a letter, if its letters look like those of others.
 func scriptOf(r rune) string {
-	switch {
-	case unicode.Is(unicode.Latin, r):
-		return "Latin"
-	case unicode.Is(unicode.Cyrillic, r):
-		return "Cyrillic"
-	case unicode.Is(unicode.Greek, r):
-		return "Greek"
-	case unicode.Is(unicode.Armenian, r):
-		return "Armenian"
-	case unicode.Is(unicode.Cherokee, r):
-		return "Cherokee"
+	for _, name := range []string{"Latin", "Cyrillic", "Greek", "Armenian", "Cherokee"} {
+		if unicode.Is(unicode.Scripts[name], r) {
+			return name
+		}
 	}
 	return ""
 }

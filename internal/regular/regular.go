@@ -20,7 +20,7 @@ var ErrSpecial = errors.New("not a regular file")
 
 // Open opens the file for reading. A link to a regular file is as good as the file.
 func Open(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	f, err := os.OpenFile(name, os.O_RDONLY|Nonblock, 0)
 	if err != nil {
 		if special := Check(name); special != nil { // a socket cannot be opened
 			return nil, special
@@ -136,22 +136,27 @@ func Check(names ...string) error {
 }
 
 func check(name string, info fs.FileInfo) error {
-	kind := ""
-	switch mode := info.Mode(); {
-	case mode.IsRegular():
+	if info.Mode().IsRegular() {
 		return nil
-	case mode.IsDir():
-		kind = "a directory"
-	case mode&fs.ModeNamedPipe != 0:
-		kind = "a named pipe"
-	case mode&fs.ModeSocket != 0:
-		kind = "a socket"
-	case mode&fs.ModeDevice != 0:
-		kind = "a device"
-	default:
-		kind = "a special file"
 	}
-	return fmt.Errorf("%s is %s (%w); a file of the catalog belongs there: move it away", name, kind, ErrSpecial)
+	return fmt.Errorf("%s is %s (%w); a file of the catalog belongs there: move it away", name, Kind(info.Mode()), ErrSpecial)
+}
+
+// Kind says what something is that is not a regular file.
+func Kind(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	case mode&fs.ModeSymlink != 0:
+		return "a link"
+	}
+	return "a special file"
 }
 
 // Look returns a text that differs after somebody has written the file or has put another

@@ -4,7 +4,9 @@ package regular
 
 import "io/fs"
 
-const nonblock = 0 // only Unix has named pipes in its file systems
+// Nonblock is the flag that keeps the opening of a named pipe from waiting for its writer. It is 0
+// here: only Unix has them in its file systems.
+const Nonblock = 0
 
 // identity returns nothing: here, which file it is shows only when it is open.
 func identity(fs.FileInfo) []uint64 { return nil }

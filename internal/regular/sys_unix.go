@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-const nonblock = syscall.O_NONBLOCK // a named pipe without a writer would block
+// Nonblock is the flag that keeps the opening of a named pipe from waiting for its writer.
+const Nonblock = syscall.O_NONBLOCK
 
 // identity returns which file it is.
 func identity(info fs.FileInfo) []uint64 {
