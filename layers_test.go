@@ -61,7 +61,7 @@ var layers = map[string][]string{
 	"internal/session":    {"search", "contextprovider", "internal/atomicfile", "internal/intent", "internal/words"},
 	"internal/setup":      {"skill", "internal/atomicfile", "internal/client", "internal/edit", "internal/lazyregexp", "internal/regular", "internal/words"},
 	"internal/status":     {".", "internal/config", "internal/doctor", "internal/setup", "proposal", "search", "skill", "source", "usage"},
-	"internal/push":       {"embed", "index", "skill", "source", "store", "internal/atomicfile", "internal/regular", "internal/words"},
+	"internal/push":       {"embed", "index", "internal/config", "skill", "source", "store", "internal/atomicfile", "internal/regular", "internal/words"},
 	"internal/trial":      {".", "internal/client", "internal/endpoint", "internal/evals", "internal/hook", "internal/hook/event", "internal/lazyregexp", "internal/setup", "internal/words", "search", "source"},
 	"internal/trust":      {"skill", "internal/atomicfile", "internal/regular"},
 	"internal/wellknown":  {"skill", "search", "contextprovider", "internal/words"},

@@ -103,7 +103,7 @@ func ownSet(t *testing.T) *Dataset {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Dataset{Name: "own", Corpus: SourceCorpus(t.Context(), src)}
+	d := &Dataset{Name: "own", Corpus: sourceCorpus(t.Context(), src)}
 	for i, q := range readQueries(t, filepath.FromSlash("../testdata/queries.tsv")) {
 		query := Query{ID: fmt.Sprint(i), Text: q.prompt, Kind: "none"}
 		for _, name := range q.wanted {

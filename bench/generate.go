@@ -19,7 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// Generate returns n synthetic skills made from the skills of a corpus, for catalogs
+// generate returns n synthetic skills made from the skills of a corpus, for catalogs
 // that are larger than any real one. A name consists of words of real names, a
 // description of real sentences, and a body of runs of real paragraphs; each is as long
 // as in some real skill. The same seed and corpus give the same bytes.
@@ -30,10 +30,10 @@ import (
 // repeats itself less and has about a quarter more different words. Use them to measure
 // speed and size, never relevance.
 //
-// Generate reads the corpus when the first skill is asked for, and keeps its texts in
+// generate reads the corpus when the first skill is asked for, and keeps its texts in
 // memory until the last skill; it does not keep the skills. Names are unique as a
 // catalog compares them.
-func Generate(seed uint64, corpus iter.Seq2[Document, error], n int) iter.Seq2[Document, error] {
+func generate(seed uint64, corpus iter.Seq2[Document, error], n int) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		m, err := newMaterial(corpus)
 		if err != nil {
@@ -202,8 +202,8 @@ func hashName(name string) uint64 {
 
 func pick(random *rand.Rand, list []string) string { return list[random.IntN(len(list))] }
 
-// SourceCorpus returns the skills of a source as a corpus, without unreadable skills.
-func SourceCorpus(ctx context.Context, src source.Source) iter.Seq2[Document, error] {
+// sourceCorpus returns the skills of a source as a corpus, without unreadable skills.
+func sourceCorpus(ctx context.Context, src source.Source) iter.Seq2[Document, error] {
 	return func(yield func(Document, error) bool) {
 		for ref, err := range src.Skills(ctx, nil) {
 			if err != nil {
@@ -232,10 +232,10 @@ func Head(corpus iter.Seq2[Document, error], n int) iter.Seq2[Document, error] {
 	}
 }
 
-// OpenCorpus returns the corpus in a file (see ReadCorpus) or in a folder. In a folder
+// openCorpus returns the corpus in a file (see ReadCorpus) or in a folder. In a folder
 // it reads corpus.jsonl or skills.jsonl, gzipped or not; without such a file, the
 // corpus is all skills under the folder.
-func OpenCorpus(ctx context.Context, name string) (iter.Seq2[Document, error], error) {
+func openCorpus(ctx context.Context, name string) (iter.Seq2[Document, error], error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, fmt.Errorf("opening corpus: %w", err)
@@ -254,7 +254,7 @@ func OpenCorpus(ctx context.Context, name string) (iter.Seq2[Document, error], e
 	if err != nil {
 		return nil, fmt.Errorf("opening corpus: %w", err)
 	}
-	return SourceCorpus(ctx, src), nil
+	return sourceCorpus(ctx, src), nil
 }
 
 func isFile(name string) bool {

@@ -23,14 +23,14 @@ func ownSkills(tb testing.TB) iter.Seq2[Document, error] {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return SourceCorpus(tb.Context(), src)
+	return sourceCorpus(tb.Context(), src)
 }
 
 // collect returns n generated skills.
 func collect(tb testing.TB, seed uint64, corpus iter.Seq2[Document, error], n int) []Document {
 	tb.Helper()
 	var list []Document
-	for d, err := range Generate(seed, corpus, n) {
+	for d, err := range generate(seed, corpus, n) {
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestGenerateErrors(t *testing.T) {
 	broken := func(yield func(Document, error) bool) { yield(Document{}, os.ErrInvalid) }
 	empty := func(func(Document, error) bool) {}
 	for name, corpus := range map[string]iter.Seq2[Document, error]{"broken": broken, "empty": empty} {
-		for d, err := range Generate(1, corpus, 3) {
+		for d, err := range generate(1, corpus, 3) {
 			if err == nil {
 				t.Errorf("%s: %q", name, d.ID)
 			}

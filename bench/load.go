@@ -4,26 +4,30 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/api"
+	"github.com/repertoire-skills/repertoire/internal/apiclient"
+	"github.com/repertoire-skills/repertoire/internal/client"
 )
 
-// LoadOptions of MeasureLoad. All fields are needed.
+// LoadOptions of MeasureLoad. All fields but Agent are needed.
 type LoadOptions struct {
-	// Ask sends a prompt to a server, and returns how many skills it offers.
-	Ask  func(ctx context.Context, prompt string) (offered int, err error)
-	Kind func(error) string // groups errors
-
-	// Pause returns how long a client waits after an error before it asks again, as the server
-	// wants.
-	Pause func(error) time.Duration
-
-	Prompts  []string // asked in turn
-	Clients  int      // that ask at a time, each as soon as it has its answer
+	Client   *apiclient.Client // of the server
+	Agent    string            // whose skills are asked for; "" means those of all
+	Prompts  []string          // asked in turn
+	Clients  int               // that ask at a time, each as soon as it has its answer
 	Duration time.Duration
-	Timeout  time.Duration // of one request
 }
+
+// loadTimeout is how long a request may take. One that takes longer has failed.
+const loadTimeout = 10 * time.Second
 
 // A Load says how a server answers many clients.
 type Load struct {
@@ -56,7 +60,7 @@ type loader struct {
 }
 
 // MeasureLoad asks a server for some time. Each client asks once before, so that it is
-// connected.
+// connected. It is an error if the server answers nothing at all.
 func MeasureLoad(ctx context.Context, o *LoadOptions) (*Load, error) {
 	if len(o.Prompts) == 0 || o.Clients < 1 {
 		return nil, errors.New("measuring load needs prompts and clients")
@@ -85,6 +89,9 @@ func MeasureLoad(ctx context.Context, o *LoadOptions) (*Load, error) {
 	}
 	l := &Load{Clients: o.Clients, Prompts: len(o.Prompts), Seconds: time.Since(start).Seconds(), Errors: []LoadError{}}
 	l.sum(clients)
+	if l.Requests == l.Failed && l.Failed > 0 {
+		return nil, errors.New(l.Errors[0].First)
+	}
 	return l, nil
 }
 
@@ -98,14 +105,14 @@ func wait(ctx context.Context, d time.Duration) {
 
 // ask asks one of the prompts, and returns how long to wait before the next.
 func (c *loader) ask(ctx context.Context, o *LoadOptions, i int) (pause time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	start := time.Now()
-	offered, err := o.Ask(ctx, o.Prompts[i%len(o.Prompts)])
+	answer, err := o.Client.Suggest(ctx, api.Prompt{Text: o.Prompts[i%len(o.Prompts)], Agent: o.Agent, Room: client.Room})
 	switch {
 	case err == nil:
 		c.took = append(c.took, float64(time.Since(start).Microseconds())/1000)
-		if offered > 0 {
+		if len(answer.Skills) > 0 {
 			c.offered++
 		}
 	case errors.Is(err, context.Canceled): // the run ends
@@ -113,14 +120,32 @@ func (c *loader) ask(ctx context.Context, o *LoadOptions, i int) (pause time.Dur
 		if c.errors == nil {
 			c.errors = make(map[string]*LoadError)
 		}
-		kind := o.Kind(err)
+		kind := kindOf(err)
 		if c.errors[kind] == nil {
 			c.errors[kind] = &LoadError{Kind: kind, First: err.Error()}
 		}
 		c.errors[kind].Count++
-		return o.Pause(err)
+		if status, ok := errors.AsType[*apiclient.StatusError](err); ok {
+			return status.RetryAfter
+		}
 	}
 	return 0
+}
+
+// kindOf groups the errors of requests.
+func kindOf(err error) string {
+	status, refused := errors.AsType[*apiclient.StatusError](err)
+	switch {
+	case refused:
+		return fmt.Sprintf("status %d", status.Status)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection closed"
+	}
+	return "other"
 }
 
 // sum adds up what the clients have seen.

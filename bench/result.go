@@ -1,14 +1,40 @@
 package bench
 
-import "github.com/repertoire-skills/repertoire/internal/evals"
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/repertoire-skills/repertoire/internal/evals"
+)
 
 // A Result is a measurement of one or more data sets.
 type Result struct {
+	Mode Mode    `json:"mode"`
 	Seed uint64  `json:"seed"`
 	Sets []Set   `json:"sets"`
 	Mean []Named `json:"mean"` // over the sets, whatever their size
 	// Breakdown holds the means over the sets that have a part, if several have it.
 	Breakdown []Part `json:"breakdown"`
+
+	Unusable []evals.Unusable `json:"unusable,omitempty"` // files with evals
+	Compared []Comparison     `json:"compared,omitempty"` // with an earlier result
+}
+
+// ReadResult reads the file of a result.
+func ReadResult(name string) (*Result, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var r Result
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(r.Sets) == 0 {
+		return nil, fmt.Errorf("%s is no result of bench --json", name)
+	}
+	return &r, nil
 }
 
 // A Named is an estimate with the name of its measure.

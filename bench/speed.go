@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // A Leg is one way to rank. All are measured on the same catalog in one run,
@@ -29,16 +31,16 @@ func Legs() []Leg {
 	}
 }
 
-// SpeedOptions are the options of MeasureSpeed. Only Sizes and Corpus are needed.
+// SpeedOptions are the options of MeasureSpeed. Only Sizes and Corpus are needed, which Open sets.
 type SpeedOptions struct {
 	Sizes []int // of catalogs, in skills
 	// Corpus provides the skills. Catalogs that are larger than the corpus are made from
-	// it by Generate.
+	// it by generate.
 	Corpus iter.Seq2[Document, error]
 	// CorpusFlag is the value of Program's flag --corpus that means Corpus; "" means
 	// that the flag is left out.
 	CorpusFlag string
-	// Synthetic makes all catalogs by Generate.
+	// Synthetic makes all catalogs by generate.
 	Synthetic bool
 	// Compiled are sizes of synthetic catalogs that are only compiled, because putting
 	// them into the database would take too long. Only answering is measured, with the
@@ -52,6 +54,26 @@ type SpeedOptions struct {
 	// "skills".
 	Program string
 	Step    func(what string) // called before each step; nil means no call
+}
+
+// Open opens what the catalogs are made of: a corpus, see openCorpus, or, without a name, the
+// bundled skills, recombined. Without sizes it also sets the usual ones.
+func (o *SpeedOptions) Open(ctx context.Context, name string) error {
+	sizes := []int{500, 2500}
+	var err error
+	if o.CorpusFlag = name; name != "" {
+		o.Corpus, err = openCorpus(ctx, name)
+	} else {
+		sizes, o.Synthetic = []int{100, 500}, true
+		var src source.Source
+		if src, err = source.New(source.Bundled(), nil); err == nil {
+			o.Corpus = sourceCorpus(ctx, src)
+		}
+	}
+	if len(o.Sizes)+len(o.Compiled) == 0 {
+		o.Sizes = sizes
+	}
+	return err
 }
 
 // A Speed is what MeasureSpeed found.
@@ -149,7 +171,7 @@ func MeasureSpeed(ctx context.Context, o *SpeedOptions) (_ *Speed, err error) {
 	prompts := Prompts()
 	out := &Speed{
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
-		Prompts: len(prompts), Rounds: cmp.Or(o.Rounds, defaultRounds),
+		Corpus: cmp.Or(o.CorpusFlag, "synthetic, made from the bundled skills"), Prompts: len(prompts), Rounds: cmp.Or(o.Rounds, defaultRounds),
 	}
 	dir := o.Dir
 	if dir == "" {

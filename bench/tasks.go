@@ -169,7 +169,7 @@ func (t *Task) compile(ctx context.Context) (s IndexSpeed, err error) {
 func (t *Task) synthetic(begun func(), text *int64) iter.Seq2[*skill.Skill, error] {
 	return func(yield func(*skill.Skill, error) bool) {
 		i := 0
-		for d, err := range Generate(1, t.Corpus, t.Skills) {
+		for d, err := range generate(1, t.Corpus, t.Skills) {
 			if err != nil {
 				yield(nil, err)
 				return

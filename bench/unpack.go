@@ -32,7 +32,7 @@ func (m *meter) unpack(ctx context.Context, n int) (origin string, err error) {
 			return "corpus", nil
 		}
 	}
-	return "synthetic", m.write(ctx, Generate(1, m.Corpus, n), n)
+	return "synthetic", m.write(ctx, generate(1, m.Corpus, n), n)
 }
 
 // write writes up to n skills of a corpus. It removes the skills that were there before.

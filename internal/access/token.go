@@ -1,11 +1,14 @@
 package access
 
 import (
+	"cmp"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +38,42 @@ const maxName = 64
 
 func notInName(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-@", r)
+}
+
+// Expiry returns the end of a time span from now, such as "90d", or a day; "" is the zero time.
+func Expiry(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day, nil
+	}
+	units := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+	n, err := strconv.Atoi(text[:len(text)-1])
+	unit := units[text[len(text)-1:]]
+	if most := 100 * 365 * 24 * time.Hour; err != nil || unit == 0 || n <= 0 || n > int(most/unit) {
+		return time.Time{}, fmt.Errorf("%s is not a time such as 12h, 90d, 8w or 2030-12-31", text)
+	}
+	return now.Add(time.Duration(n) * unit), nil
+}
+
+// Revoke revokes the token of a name, and returns it.
+func Revoke(ctx context.Context, list store.Tokens, name string) (store.Token, error) {
+	tokens, err := list.Tokens(ctx)
+	if err != nil {
+		return store.Token{}, err
+	}
+	var names []string
+	for _, t := range tokens {
+		if t.Name == name {
+			if _, err := list.RevokeToken(ctx, name); err != nil { // if somebody else has revoked it just now, it is gone too
+				return t, fmt.Errorf("revoking the token: %w", err)
+			}
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	return store.Token{}, fmt.Errorf("there is no token %q; there are: %s", name, cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 // Expired reports whether a token counts no more.

@@ -271,3 +271,20 @@ func FuzzParseTokens(f *testing.F) {
 		}
 	})
 }
+
+// TestExpiry: a time span counts from now, a day is one at midnight.
+func TestExpiry(t *testing.T) {
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"": {}, "12h": now.Add(12 * time.Hour), "90d": now.AddDate(0, 0, 90), "2w": now.AddDate(0, 0, 14), "2030-12-31": time.Date(2030, 12, 31, 0, 0, 0, 0, time.UTC),
+	} {
+		if got, err := Expiry(text, now); err != nil || !got.Equal(want) {
+			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"h", "12", "0d", "-1d", "12m", "é", "99999999w", "2030-13-01"} {
+		if got, err := Expiry(text, now); err == nil {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -207,9 +208,12 @@ func (b *benchFlags) check(json bool) error {
 }
 
 func runBench(ctx context.Context, s *session, b *benchFlags) error {
-	before, err := readBench(b.compare)
-	if err != nil {
-		return err
+	var before *bench.Result
+	if b.compare != "" {
+		var err error
+		if before, err = bench.ReadResult(b.compare); err != nil {
+			return err
+		}
 	}
 	setup, err := benchSetup(ctx, s, b)
 	if err != nil {
@@ -219,18 +223,19 @@ func runBench(ctx context.Context, s *session, b *benchFlags) error {
 	if err != nil {
 		return err
 	}
-	out := benchResult{Mode: string(setup.Mode)}
+	var unusable []evals.Unusable
 	if b.fromEvals {
 		c, err := s.openFresh(ctx, freshen)
 		if err != nil {
 			return err
 		}
 		defer c.Close() // not sooner: the corpus is read while it is indexed
-		own, unusable, err := bench.FromEvals(ctx, c.Catalog, c.agent, func(err error) { s.note("%s", messageOf(err)) })
+		var own *bench.Dataset
+		own, unusable, err = bench.FromEvals(ctx, c.Catalog, c.agent, func(err error) { s.note("%s", messageOf(err)) })
 		if err != nil {
 			return err
 		}
-		out.Unusable, datasets = unusable, append(datasets, own)
+		datasets = append(datasets, own)
 	}
 	none, err := bench.ReadNone(b.none)
 	if err != nil {
@@ -241,19 +246,21 @@ func runBench(ctx context.Context, s *session, b *benchFlags) error {
 			return fmt.Errorf("reading distractors: %w", err)
 		}
 	}
+	var sets []bench.Set
 	for _, d := range datasets {
 		d.Queries = append(d.Queries, none...)
 		set, err := measure(ctx, s.screen, d, setup, b)
 		if err != nil {
 			return err
 		}
-		out.Sets = append(out.Sets, set)
+		sets = append(sets, set)
 	}
-	out.Result = bench.NewResult(out.Sets, b.seed)
+	out := bench.NewResult(sets, b.seed)
+	out.Mode, out.Unusable = setup.Mode, unusable
 	if before != nil {
-		out.Compared = bench.Compare(*before, out.Result)
+		out.Compared = bench.Compare(*before, out)
 	}
-	return printBench(s.screen, out, b)
+	return printBench(s.screen, &out, b)
 }
 
 // benchSetup decides the mode and makes its embedder.

@@ -4,22 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/repertoire-skills/repertoire/bench"
-	"github.com/repertoire-skills/repertoire/internal/api"
-	"github.com/repertoire-skills/repertoire/internal/apiclient"
-	"github.com/repertoire-skills/repertoire/internal/client"
 )
-
-// loadTimeout is how long a request of "bench --url" may take.
-const loadTimeout = 10 * time.Second
 
 // loadFlags are the flags of "bench --url".
 type loadFlags struct {
@@ -81,7 +72,7 @@ func benchLoad(ctx context.Context, s *session, l *loadFlags) error {
 	if err != nil {
 		return err
 	}
-	o := &bench.LoadOptions{Prompts: bench.Prompts(), Clients: l.clients, Duration: l.duration, Timeout: loadTimeout, Kind: kindOf, Pause: pauseOf}
+	o := &bench.LoadOptions{Client: c, Agent: s.agent, Prompts: bench.Prompts(), Clients: l.clients, Duration: l.duration}
 	if l.prompts != "" {
 		queries, err := bench.ReadQueries(l.prompts)
 		if err != nil {
@@ -89,19 +80,9 @@ func benchLoad(ctx context.Context, s *session, l *loadFlags) error {
 		}
 		o.Prompts = mapped(queries, func(q bench.Query) string { return q.Text })
 	}
-	o.Ask = func(ctx context.Context, prompt string) (int, error) {
-		answer, err := c.Suggest(ctx, api.Prompt{Text: prompt, Agent: s.agent, Room: client.Room})
-		if err != nil {
-			return 0, err
-		}
-		return len(answer.Skills), nil
-	}
 	load, err := bench.MeasureLoad(ctx, o)
 	if err != nil {
 		return err
-	}
-	if load.Requests == load.Failed && load.Failed > 0 {
-		return errors.New(load.Errors[0].First)
 	}
 	if s.json {
 		return s.printJSON(loadResult{c.Host(), load})
@@ -120,28 +101,4 @@ func loadRows(l *bench.Load) [][]string {
 		rows = append(rows, []string{"failed: " + e.Kind, strconv.Itoa(e.Count), message(e.First)})
 	}
 	return rows
-}
-
-// pauseOf returns how long the server wants a client to wait that has got this error.
-func pauseOf(err error) time.Duration {
-	if status, ok := errors.AsType[*apiclient.StatusError](err); ok {
-		return status.RetryAfter
-	}
-	return 0
-}
-
-// kindOf groups the errors of requests.
-func kindOf(err error) string {
-	status, refused := errors.AsType[*apiclient.StatusError](err)
-	switch {
-	case refused:
-		return fmt.Sprintf("status %d", status.Status)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return "timeout"
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "connection refused"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "connection closed"
-	}
-	return "other"
 }

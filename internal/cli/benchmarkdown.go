@@ -9,7 +9,7 @@ import (
 )
 
 // printMarkdown prints a result as the tables of docs/relevance.md.
-func printMarkdown(ui *screen, out benchResult) error {
+func printMarkdown(ui *screen, out *bench.Result) error {
 	var text strings.Builder
 	table := func(header []string, rows [][]string) {
 		if len(rows) == 0 {
@@ -44,7 +44,7 @@ func printMarkdown(ui *screen, out benchResult) error {
 }
 
 // rankingRows are how good the ranking is, and how often a block has a wanted skill.
-func rankingRows(out benchResult) [][]string {
+func rankingRows(out *bench.Result) [][]string {
 	var rows [][]string
 	for _, s := range out.Sets {
 		m := named(s.Metrics)
@@ -67,7 +67,7 @@ func rankingRows(out benchResult) [][]string {
 }
 
 // gateRows are the blocks at the threshold that holds.
-func gateRows(out benchResult) [][]string {
+func gateRows(out *bench.Result) [][]string {
 	var rows [][]string
 	for _, s := range out.Sets {
 		g := s.Gate
@@ -89,7 +89,7 @@ func gateRows(out benchResult) [][]string {
 }
 
 // curveRows are the figures of blocks at all rates.
-func curveRows(out benchResult) [][]string {
+func curveRows(out *bench.Result) [][]string {
 	var rows [][]string
 	for _, s := range out.Sets {
 		lines := [][]string{{s.Set + ": coverage"}, {"… entries"}, {"… right"}, {"… near miss gets its skill"}}
@@ -110,7 +110,7 @@ func curveRows(out benchResult) [][]string {
 }
 
 // partTable is the relevance by kind, language and style.
-func partTable(out benchResult) [][]string {
+func partTable(out *bench.Result) [][]string {
 	var rows [][]string
 	add := func(set string, parts []bench.Part) {
 		for _, p := range parts {
@@ -128,7 +128,7 @@ func partTable(out benchResult) [][]string {
 	return rows
 }
 
-func distractedRows(out benchResult) [][]string {
+func distractedRows(out *bench.Result) [][]string {
 	var rows [][]string
 	for _, s := range out.Sets {
 		if d := s.Distracted; d != nil {

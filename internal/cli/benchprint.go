@@ -2,10 +2,8 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,35 +12,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/evals"
 )
 
-// benchResult is what "bench --json" prints.
-type benchResult struct {
-	Mode string `json:"mode"`
-	bench.Result
-	Unusable []evals.Unusable   `json:"unusable,omitempty"`
-	Compared []bench.Comparison `json:"compared,omitempty"`
-}
-
-// readBench reads an earlier result; nil without a name.
-func readBench(name string) (*bench.Result, error) {
-	if name == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	var r benchResult
-	if err := json.Unmarshal(data, &r); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if len(r.Sets) == 0 {
-		return nil, fmt.Errorf("%s is no result of bench --json", name)
-	}
-	return &r.Result, nil
-}
-
 // printBench prints a result as tables, in Markdown or as JSON.
-func printBench(ui *screen, out benchResult, b *benchFlags) error {
+func printBench(ui *screen, out *bench.Result, b *benchFlags) error {
 	if ui.json {
 		return ui.printJSON(out)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/bench"
-	"github.com/repertoire-skills/repertoire/source"
 )
 
 // speedFlags are the flags of "bench --speed".
@@ -100,10 +99,10 @@ func benchSpeed(ctx context.Context, s *session, b *benchFlags) error {
 		return benchTask(ctx, s, b, o)
 	}
 	o.Step = func(what string) { s.noteVerbose("%s", what) }
-	label, err := speedCorpus(ctx, b.corpus, o)
-	if err != nil {
+	if err := o.Open(ctx, b.corpus); err != nil {
 		return err
 	}
+	var err error
 	if o.Program, err = os.Executable(); err != nil {
 		return err
 	}
@@ -111,7 +110,6 @@ func benchSpeed(ctx context.Context, s *session, b *benchFlags) error {
 	if err != nil {
 		return err
 	}
-	speed.Corpus = label
 	if s.json {
 		return s.printJSON(speed)
 	}
@@ -127,7 +125,7 @@ func benchTask(ctx context.Context, s *session, b *benchFlags, o *bench.SpeedOpt
 	t := bench.Task{Name: b.speed.task, Root: s.roots[0], DB: s.db}
 	if len(o.Sizes) > 0 {
 		t.Skills = o.Sizes[0]
-		if _, err := speedCorpus(ctx, b.corpus, o); err != nil {
+		if err := o.Open(ctx, b.corpus); err != nil {
 			return err
 		}
 		t.Corpus = o.Corpus
@@ -137,26 +135,6 @@ func benchTask(ctx context.Context, s *session, b *benchFlags, o *bench.SpeedOpt
 		return err
 	}
 	return s.printJSON(result)
-}
-
-// speedCorpus decides what the catalogs are made of and, unless they are given,
-// their sizes. Without a corpus it is the bundled skills, recombined.
-func speedCorpus(ctx context.Context, name string, o *bench.SpeedOptions) (label string, err error) {
-	sizes := []int{500, 2500}
-	if name == "" {
-		sizes, o.Synthetic, label = []int{100, 500}, true, "synthetic, made from the bundled skills"
-		var src source.Source
-		if src, err = source.New(source.Bundled(), nil); err == nil {
-			o.Corpus = bench.SourceCorpus(ctx, src)
-		}
-	} else {
-		label, o.CorpusFlag = name, name
-		o.Corpus, err = bench.OpenCorpus(ctx, name)
-	}
-	if len(o.Sizes)+len(o.Compiled) == 0 {
-		o.Sizes = sizes
-	}
-	return label, err
 }
 
 // rowAdder adds one figure to a table.

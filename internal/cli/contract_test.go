@@ -31,7 +31,7 @@ import (
 // --json: a field that is added must be explained.
 func TestHelpNamesFields(t *testing.T) {
 	results := map[string]any{
-		"bench":   benchResult{},
+		"bench":   bench.Result{},
 		"search":  searchResult{},
 		"context": contextResult{},
 		"show":    shown{},

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/repertoire-skills/repertoire/install/remote"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/push"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -121,11 +119,11 @@ func runPush(s *session, cmd *cobra.Command, label string, o *push.Options) erro
 		return err
 	}
 	if cmd.Flags().Changed("label") {
-		if err := labelRoot(&settings, label); err != nil {
+		if err := push.Label(&settings, label); err != nil {
 			return &usageError{cmd.CommandPath(), err}
 		}
 	}
-	sources, err := pushedSources(s, cmd, settings, o)
+	sources, err := pushedSources(s, cmd, &settings, o)
 	if err != nil {
 		return err
 	}
@@ -167,23 +165,12 @@ func pushTo(ctx context.Context, ui *screen, db *postgres.DB, sources []source.S
 	return r, err
 }
 
-// pushedSources returns the sources that are pushed, and sets the embedders of o as a
-// catalog has them: a base counts only for the same ones.
-func pushedSources(s *session, cmd *cobra.Command, settings config.Settings, o *push.Options) ([]source.Source, error) {
-	configured, err := settings.Embedder.New()
-	if err != nil {
-		return nil, fmt.Errorf("configuring embedder: %w", err)
-	}
-	e, err := config.EmbeddingBy(configured)
+// pushedSources returns the sources that are pushed, and completes o.
+func pushedSources(s *session, cmd *cobra.Command, settings *config.Settings, o *push.Options) ([]source.Source, error) {
+	sources, err := o.From(settings, s.dir, s.warnOnce)
 	if err != nil {
 		return nil, err
 	}
-	o.Embedder, o.Inline, o.Fallback = e.Embedder, e.Inline, e.Fallback
-	all, err := settings.Sources(s.dir, s.warnOnce)
-	if err != nil {
-		return nil, err
-	}
-	sources := slices.DeleteFunc(all, func(src source.Source) bool { return src.Info().Kind != source.KindRoot })
 	if len(sources) == 0 {
 		return nil, &usageError{cmd.CommandPath(), errors.New(`there is nothing to push; name a folder with --root, or add one to your configuration with "skills root add"`)}
 	}
@@ -193,42 +180,7 @@ func pushedSources(s *session, cmd *cobra.Command, settings config.Settings, o *
 			return nil, &usageError{cmd.CommandPath(), fmt.Errorf("--replace %s: no root of this label is pushed%s", label, words.Suggest(label, labels))}
 		}
 	}
-	o.Origins = make(map[string]string)
-	for _, src := range sources {
-		if o.Origins[src.Info().Label], err = originOf(src.Info(), settings.Remotes()); err != nil {
-			return nil, err
-		}
-	}
 	return sources, nil
-}
-
-// labelRoot gives a label to the only root that is pushed.
-func labelRoot(s *config.Settings, label string) error {
-	if label == "" || words.Clean(label) != label {
-		return fmt.Errorf("--label %q names nothing", label)
-	}
-	var own []int
-	for i, r := range s.Roots {
-		if r.Project == "" {
-			own = append(own, i)
-		}
-	}
-	if len(own) != 1 {
-		return fmt.Errorf("--label names one root, but there are %d; push one alone with --only-root --root FOLDER, or give labels in your configuration", len(own))
-	}
-	s.Roots[own[0]].Label = label
-	return nil
-}
-
-// originOf returns the origin of a source, which may be one of those that are fetched.
-func originOf(src source.Info, fetched []remote.Root) (string, error) {
-	place := push.Place{Dir: src.Root}
-	for _, r := range fetched {
-		if r.Label == src.Label {
-			place.Remote, place.Sub = cmp.Or(r.Git, r.URL, r.File), r.Sub
-		}
-	}
-	return place.Origin(config.StateDir)
 }
 
 func pushOf(r *push.Result, name string, dryRun bool, took time.Duration) pushResult {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -120,9 +118,9 @@ func newTokenAddCommand(e env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := e.session(cmd)
 			now := time.Now()
-			expires, err := expiry(until, now)
+			expires, err := access.Expiry(until, now)
 			if err != nil {
-				return &usageError{cmd.CommandPath(), err}
+				return &usageError{cmd.CommandPath(), fmt.Errorf("--expires %w", err)}
 			}
 			t, secret, err := access.NewToken(args[0], s.agent, now, expires)
 			if err != nil {
@@ -196,23 +194,6 @@ func namesOfAgents(agents []*repertoire.Agent) []string {
 	return mapped(agents, func(a *repertoire.Agent) string { return a.Name })
 }
 
-// expiry returns the end of a time span, or a day; "" is the zero time.
-func expiry(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if day, err := time.Parse(time.DateOnly, text); err == nil {
-		return day, nil
-	}
-	units := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
-	n, err := strconv.Atoi(text[:len(text)-1])
-	unit := units[text[len(text)-1:]]
-	if most := 100 * 365 * 24 * time.Hour; err != nil || unit == 0 || n <= 0 || n > int(most/unit) {
-		return time.Time{}, fmt.Errorf("--expires %s is not a time such as 12h, 90d, 8w or 2030-12-31", text)
-	}
-	return now.Add(time.Duration(n) * unit), nil
-}
-
 func newTokenListCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
@@ -267,22 +248,17 @@ func tokenNames(tokens []store.Token) []string {
 }
 
 func revokeToken(ctx context.Context, s *session, name string) error {
-	return withTokens(s, func(list store.Tokens) error {
-		tokens, err := list.Tokens(ctx)
-		if err != nil {
-			return err
-		}
-		i := slices.IndexFunc(tokens, func(t store.Token) bool { return t.Name == name })
-		if i < 0 {
-			return fmt.Errorf("there is no token %q; there are: %s", name, cmp.Or(strings.Join(tokenNames(tokens), ", "), "none"))
-		}
-		if _, err := list.RevokeToken(ctx, name); err != nil { // if somebody else has revoked it just now, it is gone too
-			return mayWrite(fmt.Errorf("revoking the token: %w", err))
-		}
-		if s.json {
-			return s.printJSON(tokenResult{Token: shownTokenOf(tokens[i])})
-		}
-		s.note("token %s is revoked", name)
-		return nil
+	var gone store.Token
+	err := withTokens(s, func(list store.Tokens) (err error) {
+		gone, err = access.Revoke(ctx, list, name)
+		return err
 	})
+	if err != nil {
+		return mayWrite(err)
+	}
+	if s.json {
+		return s.printJSON(tokenResult{Token: shownTokenOf(gone)})
+	}
+	s.note("token %s is revoked", name)
+	return nil
 }
