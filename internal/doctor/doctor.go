@@ -90,15 +90,7 @@ func distinct(findings []Finding) []Finding {
 // Fails reports whether there is a finding of a severity or a worse one; "" means that no
 // finding counts.
 func (r *Report) Fails(at skill.Severity) bool {
-	switch at {
-	case skill.Error:
-		return r.Errors > 0
-	case skill.Warning:
-		return r.Errors+r.Warnings > 0
-	case skill.Note:
-		return len(r.Findings) > 0
-	}
-	return false
+	return at != "" && slices.ContainsFunc(r.Findings, func(f Finding) bool { return weight(f.Severity) <= weight(at) })
 }
 
 // weight returns the place of a severity in reports; 0 is the worst.

@@ -40,7 +40,7 @@ type (
 		Default sarifDefault `json:"defaultConfiguration"`
 	}
 	sarifDefault struct {
-		Level string `json:"level"`
+		Level skill.Severity `json:"level"`
 	}
 	sarifText struct {
 		Text string `json:"text"`
@@ -51,7 +51,7 @@ type (
 	sarifResult struct {
 		RuleID     string            `json:"ruleId"`
 		RuleIndex  int               `json:"ruleIndex"`
-		Level      string            `json:"level"`
+		Level      skill.Severity    `json:"level"` // SARIF has the same words
 		Message    sarifText         `json:"message"`
 		Locations  []sarifLocation   `json:"locations"`
 		Properties map[string]string `json:"properties,omitempty"`
@@ -91,7 +91,7 @@ func (r *Report) SARIF(base, version string) any {
 	index := make(map[string]int) // rule → index
 	add := func(rule Rule) {
 		index[rule.ID] = len(run.Tool.Driver.Rules)
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{rule.ID, sarifText{rule.About}, sarifText{rule.Fix}, sarifDefault{level(rule.Severity)}})
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{rule.ID, sarifText{rule.About}, sarifText{rule.Fix}, sarifDefault{rule.Severity}})
 	}
 	for _, rule := range rules {
 		add(rule)
@@ -107,7 +107,7 @@ func (r *Report) SARIF(base, version string) any {
 
 // sarif returns the finding as a result of SARIF.
 func (f Finding) sarif(index int, base string) sarifResult {
-	result := sarifResult{RuleID: f.Rule, RuleIndex: index, Level: level(f.Severity), Message: sarifText{f.text()}, Properties: make(map[string]string)}
+	result := sarifResult{RuleID: f.Rule, RuleIndex: index, Level: f.Severity, Message: sarifText{f.text()}, Properties: make(map[string]string)}
 	for key, value := range map[string]string{"source": f.Source, "skill": f.Skill, "cost": string(f.Cost)} {
 		if value != "" {
 			result.Properties[key] = value
@@ -132,11 +132,6 @@ func (f Finding) text() string {
 		return words.Line(f.Message) + " (" + words.Line(f.Hint) + ")"
 	}
 	return words.Line(f.Message)
-}
-
-// level returns the level of SARIF for a severity.
-func level(s skill.Severity) string {
-	return [...]string{"error", "warning", "note"}[weight(s)]
 }
 
 // artifact returns where a file is: relative to base if it is below it.
