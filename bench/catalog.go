@@ -82,7 +82,7 @@ func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err erro
 	c.store = db
 	opts := &search.Options{Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold}
 	if s.Mode == Vector {
-		opts.Params = &rank.Params{Vector: 1, Gate: rank.DefaultGate()}
+		opts.Params = &rank.Params{Legs: [rank.Legs]float64{rank.Description: 1, rank.Full: 1}, Gate: rank.DefaultGate()}
 	}
 	embedder := s.Embedder
 	if s.Mode == Text || s.Mode == "" {

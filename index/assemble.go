@@ -90,7 +90,7 @@ func (c *compiler) begin(ctx context.Context, r store.Reader) (*assembler, error
 // meta returns the description of a snapshot of this generation.
 func (a *assembler) meta(info snapshot.Info) (snapshot.Meta, error) {
 	data, err := json.Marshal(info)
-	return snapshot.Meta{Generation: a.Generation, Model: a.model, Dim: a.dim, Extra: data, Weights: *a.opts.Weights}, err
+	return snapshot.Meta{Generation: a.Generation, Models: [snapshot.Spaces]snapshot.Model{{Name: a.model, Dim: a.dim}}, Extra: data, Weights: *a.opts.Weights}, err
 }
 
 // all makes a set of all skills in memory. If the engine of the store can rank text,
@@ -160,7 +160,7 @@ func (a *assembler) openBase(ctx context.Context, old *snapshot.Set) (*snapshot.
 		}
 		m := base.Meta()
 		rows, ok, err := a.r.Changes(ctx, m.Generation, a.model)
-		if err == nil && ok && m.Model == a.model && m.Dim == a.dim {
+		if err == nil && ok && m.Models[snapshot.Words] == (snapshot.Model{Name: a.model, Dim: a.dim}) {
 			c := changes{rows: rows}
 			c.entries, err = a.r.Entries(ctx, append([]int64{}, rows...))
 			return base, c, err
@@ -414,5 +414,5 @@ func vectorsOf(list []store.Vector, dim int) snapshot.Vectors {
 	if embed.Unit(sum) != nil || embed.Unit(description) != nil {
 		return snapshot.Vectors{} // opposite vectors cancel out; the skill ranks by text
 	}
-	return snapshot.Vectors{Description: description, Full: sum}
+	return snapshot.Vectors{snapshot.Description: description, snapshot.Full: sum}
 }

@@ -104,29 +104,3 @@ func Higher(demands []float32, than float64) int {
 	})
 	return len(demands) - n
 }
-
-// A Spread is the mean and the standard deviation of some figures.
-type Spread struct{ Mean, Deviation float64 }
-
-// Cosines are the spreads of the cosines of prompts that need no skill with the skills of a
-// catalog: what an embedder says of texts that have nothing to do with each other.
-type Cosines struct{ Description, Full Spread }
-
-// Reference returns the cosines of the built-in embedder, to whose scale all weights were
-// fitted: the compiled-in prompts with 2,469 skills of the corpus that the embedder was
-// trained on. With 75 to 20,101 of these skills, the means differ by up to .015 and the
-// deviations by up to .003.
-func Reference() Cosines {
-	return Cosines{Description: Spread{-.002, .073}, Full: Spread{0, .079}}
-}
-
-// Known reports whether the cosines were measured, and vary.
-func (c Cosines) Known() bool { return c.Description.Deviation > 0 && c.Full.Deviation > 0 }
-
-// Rescale turns the cosines of a candidate, which are by an embedder with these spreads,
-// into what the built-in embedder would find.
-func (c Cosines) Rescale(to *Candidate) {
-	r := Reference()
-	to.Description = r.Description.Mean + (to.Description-c.Description.Mean)*r.Description.Deviation/c.Description.Deviation
-	to.Full = r.Full.Mean + (to.Full-c.Full.Mean)*r.Full.Deviation/c.Full.Deviation
-}

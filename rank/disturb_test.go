@@ -105,21 +105,19 @@ func TestHigher(t *testing.T) {
 // same.
 func TestRescale(t *testing.T) {
 	r := rank.Reference()
-	same := rank.Candidate{Description: .3, Full: .2}
-	r.Rescale(&same)
-	if math.Abs(same.Description-.3) > 1e-12 || math.Abs(same.Full-.2) > 1e-12 {
-		t.Errorf("the reference becomes %v and %v", same.Description, same.Full)
-	}
 	flat := func(s rank.Spread, by, to float64) rank.Spread {
 		return rank.Spread{Mean: to + by*s.Mean, Deviation: by * s.Deviation}
 	}
-	other := rank.Cosines{Description: flat(r.Description, .3, .7), Full: flat(r.Full, .5, .1)}
-	c := rank.Candidate{Description: .7 + .3*.3, Full: .1 + .5*.2}
-	other.Rescale(&c)
-	if math.Abs(c.Description-.3) > 1e-12 || math.Abs(c.Full-.2) > 1e-12 {
-		t.Errorf("another scale becomes %v and %v", c.Description, c.Full)
+	other := rank.Scale{rank.Description: flat(r[rank.Description], .3, .7), rank.Full: flat(r[rank.Full], .5, .1)}
+	for name, x := range map[string]float64{
+		"the reference, description": r.Rescale(rank.Description, .3), "the reference, full text": r.Rescale(rank.Full, .3),
+		"another scale, description": other.Rescale(rank.Description, .7+.3*.3), "another scale, full text": other.Rescale(rank.Full, .1+.5*.3),
+	} {
+		if math.Abs(x-.3) > 1e-12 {
+			t.Errorf("%s: %v", name, x)
+		}
 	}
-	for _, unknown := range []rank.Cosines{{}, {Description: r.Description}, {Description: rank.Spread{Mean: .7}, Full: r.Full}} {
+	for _, unknown := range []rank.Scale{{}, {rank.Description: r[rank.Description]}, {rank.Description: {Mean: .7}, rank.Full: r[rank.Full]}} {
 		if unknown.Known() {
 			t.Errorf("%v can be mapped", unknown)
 		}

@@ -28,7 +28,7 @@ type Gate struct {
 // are a weighted sum.
 type Logit struct {
 	Base     float64 // a constant
-	Nearness float64 // weight of the highest sum of the two cosines of a candidate
+	Nearness float64 // weight of the highest sum of the cosines of a candidate
 	Strength float64 // weight of the highest Strength, up to 6
 	Coverage float64 // weight of the best candidate's Coverage
 	Trigger  float64 // weight of the best candidate's Trigger, if it has one
@@ -95,7 +95,7 @@ func (g Gate) Judge(scored []Scored, in Known) Demand {
 		return Demand{}
 	}
 	logit := g.Text
-	if in.Calibrated && slices.ContainsFunc(rest[:min(GateDepth, len(rest))], func(s *Scored) bool { return s.Vectors }) {
+	if in.Calibrated && slices.ContainsFunc(rest[:min(GateDepth, len(rest))], func(s *Scored) bool { _, ok := s.Near(); return ok }) {
 		logit = g.Vectors
 	}
 	d := logit.demand(rest, in)
@@ -124,8 +124,8 @@ func (l Logit) demand(rest []*Scored, in Known) Demand {
 	nearness, strength := 0.0, 0.0
 	for _, s := range rest[:min(GateDepth, len(rest))] {
 		strength = max(strength, min(s.Strength, maxStrength))
-		if s.Vectors {
-			nearness = max(nearness, s.Description+s.Full)
+		if near, ok := s.Near(); ok {
+			nearness = max(nearness, near)
 		}
 	}
 	terms := []Term{{"base", 1, l.Base}}

@@ -30,7 +30,7 @@ func judged(g rank.Gate, in []rank.Candidate, from rank.Known) (rank.Demand, []r
 
 func TestJudge(t *testing.T) {
 	text := func(id string, lexical, strength float64) rank.Candidate {
-		return rank.Candidate{ID: id, Lexical: lexical, Strength: strength}
+		return rank.Candidate{ID: id, Values: values(lexical), Strength: strength}
 	}
 	named := rank.Candidate{ID: "n", Exact: true}
 	for _, tt := range []struct {
@@ -77,14 +77,14 @@ func TestJudge(t *testing.T) {
 
 // TestJudgeScale: cosines count only if they are calibrated.
 func TestJudgeScale(t *testing.T) {
-	in := []rank.Candidate{{ID: "a", Lexical: 1, Strength: 5, Vectors: true, Description: .9, Full: .6}}
+	in := []rank.Candidate{{ID: "a", Values: values(1, .9, .6), Strength: 5}}
 	for calibrated, want := range map[bool]float64{true: .5, false: 4} {
 		d, _, _ := judged(simple, in, rank.Known{Skills: 100, Calibrated: calibrated})
 		if got := math.Log(d.Probability / (1 - d.Probability)); math.Abs(got-want) > 1e-9 {
 			t.Errorf("calibrated %v: log odds %v, want %v", calibrated, got, want)
 		}
 	}
-	in[0].Vectors = false
+	in[0].Values = values(1)
 	if d, _, _ := judged(simple, in, rank.Known{Skills: 100, Calibrated: true}); d.Probability < .9 {
 		t.Errorf("without vectors: %v, want the probability of the text alone", d.Probability)
 	}
@@ -93,7 +93,7 @@ func TestJudgeScale(t *testing.T) {
 // TestDefaultGate: more evidence never makes a skill less probable, and a larger catalog
 // never makes it more probable.
 func TestDefaultGate(t *testing.T) {
-	weak := rank.Candidate{ID: "a", Lexical: 1, Strength: 1, Coverage: .1, Vectors: true, Description: .2, Full: .2}
+	weak := rank.Candidate{ID: "a", Values: values(1, .2, .2), Strength: 1, Coverage: .1}
 	demand := func(c rank.Candidate, from rank.Known) float64 {
 		d, _, _ := judged(rank.DefaultGate(), []rank.Candidate{c}, from)
 		return d.Probability
@@ -104,7 +104,7 @@ func TestDefaultGate(t *testing.T) {
 		for name, raise := range map[string]func(*rank.Candidate){
 			"strength": func(c *rank.Candidate) { c.Strength++ },
 			"coverage": func(c *rank.Candidate) { c.Coverage += .2 },
-			"nearness": func(c *rank.Candidate) { c.Description += .2 },
+			"nearness": func(c *rank.Candidate) { add(c, rank.Description, .2) },
 		} {
 			more := weak
 			raise(&more)

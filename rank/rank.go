@@ -14,18 +14,13 @@ type Candidate struct {
 	ID  string // breaks ties
 	Key int    // free for the caller's use
 
-	Lexical float64 // BM25 of the full text; 0 means no match
+	Values
 
 	// Strength is how well the text matches, measured in words that only one skill
-	// has. It is an absolute value, unlike the share of the highest Lexical that
-	// Order uses. Order ignores Strength, Coverage and Evidence; a Gate uses the
+	// has. It is an absolute value, unlike the share of the highest BM25 that Order
+	// uses. Order ignores Strength, Coverage and Evidence; a Gate uses the
 	// first two.
 	Strength float64
-
-	// Vectors means that the skill has vectors. Description and Full are then the
-	// cosines of the prompt with its description and with its full text.
-	Vectors           bool
-	Description, Full float64
 
 	NameMatch float64 // how well the prompt matches the words of its name, see the function NameMatch
 
@@ -52,13 +47,12 @@ type Candidate struct {
 
 // Params are the weights of the terms of a score.
 type Params struct {
-	Lexical float64 // weight of BM25 divided by its maximum over the candidates
-	Vector  float64 // weight of each of the two cosines
-	Name    float64 // weight of NameMatch
-	Mention float64 // weight of Mention
-	Trigger float64 // weight of Trigger
-	Exact   float64 // weight of Exact; larger than all others together, so that a name wins
-	Lower   float64 // weight of Lower; it only decides between skills that fit about equally
+	Legs    [Legs]float64 // of BM25 divided by its maximum over the candidates, and of the cosines
+	Name    float64       // weight of NameMatch
+	Mention float64       // weight of Mention
+	Trigger float64       // weight of Trigger
+	Exact   float64       // weight of Exact; larger than all others together, so that a name wins
+	Lower   float64       // weight of Lower; it only decides between skills that fit about equally
 	Gate    Gate
 }
 
@@ -74,7 +68,11 @@ type Params struct {
 // The description's coverage, neighbouring words, BM25 of single fields, the best chunk and
 // late interaction of words made figures worse or improved them by less than .005.
 func Defaults() Params {
-	return Params{Lexical: 1, Vector: 1.2, Name: .8, Mention: 1, Trigger: .4, Exact: 10, Lower: -.05, Gate: DefaultGate()}
+	p := Params{Name: .8, Mention: 1, Trigger: .4, Exact: 10, Lower: -.05, Gate: DefaultGate()}
+	for l := range legs {
+		p.Legs[l] = legs[l].weight
+	}
+	return p
 }
 
 // NameMatch returns how well a prompt matches a name of that many words, of which it has
@@ -102,9 +100,8 @@ type Scored struct {
 
 // Order scores the candidates and returns them best first; ties are broken by ID. It
 // divides BM25 by its maximum over the candidates, and by no less than full, the BM25 of a
-// full match; 0 means that the maximum alone counts. If no candidate has vectors, the text
-// alone decides. If only some have vectors, the others get the mean of their cosines, so
-// that a skill without vectors has neither an advantage nor a disadvantage.
+// full match; 0 means that the maximum alone counts. A leg without a value for any candidate
+// does not count.
 func Order(candidates []Candidate, full float64, p Params) []Scored {
 	// Only indexes are sorted, because candidates are large to move.
 	order := make([]int32, len(candidates))
@@ -112,7 +109,7 @@ func Order(candidates []Candidate, full float64, p Params) []Scored {
 		order[i] = int32(i)
 	}
 	byID := func(i, j int32) int { return strings.Compare(candidates[i].ID, candidates[j].ID) }
-	if someLackVectors(candidates) {
+	if someLackValues(candidates) {
 		// The means count here. A sum of floats depends on the order of its terms,
 		// so fix the order.
 		slices.SortFunc(order, byID)
@@ -122,7 +119,7 @@ func Order(candidates []Candidate, full float64, p Params) []Scored {
 	list := make([]scores, len(candidates))
 	for n, i := range order {
 		from := len(terms)
-		terms = appendTerms(terms, &candidates[i], norm, p)
+		terms = appendTerms(terms, &candidates[i], &norm, &p)
 		list[n] = scores{sum(terms[from:]), i, int32(from), int32(len(terms))}
 	}
 	slices.SortFunc(list, func(a, b scores) int {
@@ -138,10 +135,10 @@ func Order(candidates []Candidate, full float64, p Params) []Scored {
 	return scored
 }
 
-// someLackVectors reports whether some candidates have vectors and others none.
-func someLackVectors(candidates []Candidate) bool {
+// someLackValues reports whether some candidates have values of legs that others lack.
+func someLackValues(candidates []Candidate) bool {
 	for i := range candidates {
-		if candidates[i].Vectors != candidates[0].Vectors {
+		if candidates[i].has != candidates[0].has {
 			return true
 		}
 	}
@@ -155,50 +152,13 @@ type scores struct {
 	from, to int32 // position of its terms in the slice of all terms
 }
 
-// norms are figures over all candidates that a score needs.
-type norms struct {
-	lexical           float64 // BM25 that counts 1
-	vectors           bool
-	description, full float64 // means
-}
-
-// normsOf computes the norms, adding up in the given order.
-func normsOf(candidates []Candidate, full float64, order []int32) norms {
-	n := norms{lexical: full}
-	count := 0.0
-	for _, i := range order {
-		c := &candidates[i]
-		n.lexical = max(n.lexical, c.Lexical)
-		if c.Vectors {
-			n.description += c.Description
-			n.full += c.Full
-			count++
-		}
-	}
-	if count > 0 {
-		n.vectors = true
-		n.description /= count
-		n.full /= count
-	}
-	return n
-}
-
 // maxTerms is for how many terms of a score there is room from the start. A single skill may
 // have one more, because of a trigger.
-const maxTerms = 6
+const maxTerms = int(Legs) + 3
 
 // appendTerms appends the terms of c's score.
-func appendTerms(terms []Term, c *Candidate, n norms, p Params) []Term {
-	if n.lexical > 0 {
-		terms = append(terms, Term{"text", c.Lexical / n.lexical, p.Lexical})
-	}
-	if n.vectors {
-		description, full := n.description, n.full
-		if c.Vectors {
-			description, full = c.Description, c.Full
-		}
-		terms = append(terms, Term{"description vector", description, p.Vector}, Term{"full vector", full, p.Vector})
-	}
+func appendTerms(terms []Term, c *Candidate, n *norms, p *Params) []Term {
+	terms = n.appendTo(terms, &c.Values, &p.Legs)
 	terms = append(terms, Term{"name", c.NameMatch, p.Name})
 	if c.Trigger > 0 {
 		terms = append(terms, Term{"trigger", c.Trigger, p.Trigger})

@@ -12,7 +12,15 @@ import (
 )
 
 // plain are weights that make scores easy to add up.
-var plain = rank.Params{Lexical: 1, Vector: .5, Name: .25, Mention: 2, Trigger: .5, Exact: 10}
+var plain = rank.Params{Legs: [rank.Legs]float64{1, .5, .5}, Name: .25, Mention: 2, Trigger: .5, Exact: 10}
+
+// values returns the values of the first legs: text, description, full text.
+func values(list ...float64) (v rank.Values) {
+	for l, x := range list {
+		v.Set(rank.Leg(l), x)
+	}
+	return v
+}
 
 // ids returns "id score" of all, in order.
 func ids(scored []rank.Scored) []string {
@@ -31,32 +39,31 @@ func TestOrder(t *testing.T) {
 	}{
 		{"nothing", nil, nil},
 		{"text only, divided by the maximum", []rank.Candidate{
-			{ID: "a", Lexical: 2}, {ID: "b", Lexical: 8, NameMatch: .5}, {ID: "c", Lexical: 4, NameMatch: 1},
+			{ID: "a", Values: values(2)}, {ID: "b", Values: values(8), NameMatch: .5}, {ID: "c", Values: values(4), NameMatch: 1},
 		}, []string{"b 1.125", "c 0.75", "a 0.25"}},
 		{"no text at all", []rank.Candidate{{ID: "a"}, {ID: "b", NameMatch: 1}}, []string{"b 0.25", "a 0"}},
-		{"ties by ID", []rank.Candidate{{ID: "c", Lexical: 1}, {ID: "a", Lexical: 1}, {ID: "b", Lexical: 1}},
+		{"ties by ID", []rank.Candidate{{ID: "c", Values: values(1)}, {ID: "a", Values: values(1)}, {ID: "b", Values: values(1)}},
 			[]string{"a 1", "b 1", "c 1"}},
 		{"vectors", []rank.Candidate{
-			{ID: "a", Lexical: 4, Vectors: true, Description: .2, Full: .2},
-			{ID: "b", Lexical: 1, Vectors: true, Description: 1, Full: .8},
+			{ID: "a", Values: values(4, .2, .2)},
+			{ID: "b", Values: values(1, 1, .8)},
 		}, []string{"a 1.2", "b 1.15"}},
 		// The means of the others are .4 and .2: 1 + .5·.4 + .5·.2.
 		{"missing vectors get the mean", []rank.Candidate{
-			{ID: "a", Vectors: true, Description: .6, Full: .4},
-			{ID: "b", Vectors: true, Description: .2, Full: 0},
-			{ID: "c", Lexical: 3},
+			{ID: "a", Values: values(0, .6, .4)},
+			{ID: "b", Values: values(0, .2, 0)},
+			{ID: "c", Values: values(3)},
 		}, []string{"c 1.3", "a 0.5", "b 0.1"}},
-		// Without a vector these do not count.
-		{"cosines without vectors", []rank.Candidate{{ID: "a", Description: 1, Full: 1}, {ID: "b", Lexical: 1}},
-			[]string{"b 1", "a 0"}},
+		{"each leg has its own mean", []rank.Candidate{{ID: "a", Values: values(0, .8)}, {ID: "b", Values: values(1, .4, .2)}, {ID: "c", Values: values(0)}},
+			[]string{"b 1.3", "a 0.5", "c 0.4"}},
 		{"an exact name beats everything", []rank.Candidate{
-			{ID: "a", Lexical: 100, Vectors: true, Description: 1, Full: 1, NameMatch: 1, Coverage: 1},
-			{ID: "b", Vectors: true, Description: -1, Full: -1, Exact: true},
+			{ID: "a", Values: values(100, 1, 1), NameMatch: 1, Coverage: 1},
+			{ID: "b", Values: values(0, -1, -1), Exact: true},
 		}, []string{"b 9", "a 2.25"}},
 		{"a trigger counts by its value, and like a name if it is certain", []rank.Candidate{
-			{ID: "a", Lexical: 1}, {ID: "b", Trigger: .5}, {ID: "c", Trigger: 1, Exact: true, Triggered: true},
+			{ID: "a", Values: values(1)}, {ID: "b", Trigger: .5}, {ID: "c", Trigger: 1, Exact: true, Triggered: true},
 		}, []string{"c 10.5", "a 1", "b 0.25"}},
-		{"a mention does not", []rank.Candidate{{ID: "a", Lexical: 1}, {ID: "b", Mention: .25}}, []string{"a 1", "b 0.5"}},
+		{"a mention does not", []rank.Candidate{{ID: "a", Values: values(1)}, {ID: "b", Mention: .25}}, []string{"a 1", "b 0.5"}},
 	} {
 		if got := ids(rank.Order(tt.in, 0, plain)); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
@@ -66,7 +73,7 @@ func TestOrder(t *testing.T) {
 
 // TestOrderFull: a weak match does not count as a full one because no other is stronger.
 func TestOrderFull(t *testing.T) {
-	in := []rank.Candidate{{ID: "a", Lexical: 2}, {ID: "b", Lexical: 1, NameMatch: 1}}
+	in := []rank.Candidate{{ID: "a", Values: values(2)}, {ID: "b", Values: values(1), NameMatch: 1}}
 	for full, want := range map[float64][]string{
 		0: {"a 1", "b 0.75"},
 		1: {"a 1", "b 0.75"}, // the maximum is more
@@ -108,7 +115,7 @@ func TestScoreIsSumOfTerms(t *testing.T) {
 func TestDefaultsExactIsLargest(t *testing.T) {
 	p := rank.Defaults()
 	// Cosines reach from -1 to 1.
-	if rest := p.Lexical + 4*p.Vector + p.Name + p.Mention; p.Exact <= rest {
+	if rest := p.Legs[rank.Text] + 2*p.Legs[rank.Description] + 2*p.Legs[rank.Full] + p.Name + p.Mention; p.Exact <= rest {
 		t.Errorf("an exact name weighs %v, all else up to %v", p.Exact, rest)
 	}
 }
@@ -120,8 +127,7 @@ func random(rng *rand.Rand, n int) []rank.Candidate {
 	list := make([]rank.Candidate, n)
 	for i := range list {
 		list[i] = rank.Candidate{
-			ID: fmt.Sprintf("s%03d", i), Lexical: step(0, 640), Vectors: rng.IntN(4) > 0,
-			Description: step(-64, 64), Full: step(-64, 64),
+			ID: fmt.Sprintf("s%03d", i), Values: values(append([]float64{step(0, 640)}, []float64{step(-64, 64), step(-64, 64)}[:2*min(1, rng.IntN(4))]...)...),
 			NameMatch: step(0, 64), Coverage: step(0, 64), Exact: rng.IntN(20) == 0,
 		}
 	}
@@ -133,7 +139,9 @@ func TestOrderShuffled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	in := random(rng, 60)
 	for i := range in { // sums of these depend on their order
-		in[i].Description, in[i].Full = rng.Float64()*2-1, rng.Float64()*2-1
+		if _, ok := in[i].Near(); ok {
+			in[i].Values = values(in[i].Value(rank.Text), rng.Float64()*2-1, rng.Float64()*2-1)
+		}
 	}
 	want := rank.Order(in, 0, rank.Defaults())
 	for range 50 {
@@ -151,9 +159,9 @@ func TestOrderShuffled(t *testing.T) {
 // TestOrderMonotone: a higher value of any feature never lowers a candidate's rank.
 func TestOrderMonotone(t *testing.T) {
 	features := map[string]func(*rank.Candidate){
-		"lexical":     func(c *rank.Candidate) { c.Lexical += .5 },
-		"description": func(c *rank.Candidate) { c.Description += .125 },
-		"full":        func(c *rank.Candidate) { c.Full += .125 },
+		"lexical":     func(c *rank.Candidate) { add(c, rank.Text, .5) },
+		"description": func(c *rank.Candidate) { add(c, rank.Description, .125) },
+		"full":        func(c *rank.Candidate) { add(c, rank.Full, .125) },
 		"name":        func(c *rank.Candidate) { c.NameMatch += .125 },
 		"mention":     func(c *rank.Candidate) { c.Mention += .125 },
 		"exact":       func(c *rank.Candidate) { c.Exact = true },
@@ -170,6 +178,13 @@ func TestOrderMonotone(t *testing.T) {
 				t.Errorf("more %s moved %+v from %d to %d", name, in[i], before, after)
 			}
 		}
+	}
+}
+
+// add adds to the value of a leg that has one.
+func add(c *rank.Candidate, l rank.Leg, x float64) {
+	if _, ok := c.Near(); ok || l == rank.Text {
+		c.Set(l, c.Value(l)+x)
 	}
 }
 

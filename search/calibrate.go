@@ -96,10 +96,14 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 	}
 	if x.outdated(s) == "" && s.Calibration.Base == found.Base && len(s.Calibration.Demands) < maxScopes+len(c.agents) {
 		maps.Copy(found.Demands, s.Calibration.Demands)
-		found.Mean, found.Deviation = s.Calibration.Mean, s.Calibration.Deviation
+		found.Cosines = s.Calibration.Cosines
 	} else if vectors != nil && !onScale(e) {
-		if found.Mean, found.Deviation, err = spreads(s, vectors); err != nil {
+		spread, err := spreads(s, vectors)
+		if err != nil {
 			return nil, err
+		}
+		for leg := range spread {
+			found.Cosines[leg] = spread[leg]
 		}
 	}
 	var h *held
@@ -129,7 +133,7 @@ type backgroundRun struct {
 	set     *snapshot.Set
 	agent   *Agent
 	held    *held
-	scale   rank.Cosines
+	scale   rank.Scale
 	prompts []string
 	vectors []embed.Vector
 }
@@ -162,11 +166,11 @@ func (b *backgroundRun) demand(ctx context.Context, v *snapshot.View, i int) (fl
 	r := b.retrieval(v)
 	defer b.analyzers.Put(r.analyzer)
 	r.scale, r.Kind = b.scale, string(intent.Of(b.prompts[i]))
-	var vector embed.Vector
+	var p snapshot.Point
 	if b.vectors != nil {
-		vector = b.vectors[i]
+		p[snapshot.Words] = b.vectors[i]
 	}
-	err := b.find(ctx, r, b.prompts[i], func() embed.Vector { return vector })
+	err := b.find(ctx, r, b.prompts[i], func() snapshot.Point { return p })
 	if err != nil {
 		return 0, err
 	}
@@ -177,37 +181,34 @@ func (b *backgroundRun) demand(ctx context.Context, v *snapshot.View, i int) (fl
 	return float32(r.Demand.Probability), v.Err()
 }
 
-// spreads returns the mean and the standard deviation of the cosines of prompts with the
-// descriptions of the skills of a set, and with their full texts. A sample of the skills
-// is enough.
-func spreads(s *snapshot.Set, prompts []embed.Vector) (mean, deviation [2]float64, err error) {
+// spreads returns the spreads of the cosines of prompts with the vectors of the skills of a
+// set. A sample of the skills is enough.
+func spreads(s *snapshot.Set, prompts []embed.Vector) (spread [snapshot.Legs]rank.Spread, err error) {
 	const sample = 500
-	var sums, squares [2]float64
-	n := 0.0
+	var n, sums, squares [snapshot.Legs]float64
 	err = s.Read(func(v *snapshot.View) error {
 		skills := slices.Collect(v.Scope.Offered.All())
 		step := max(1, len(skills)/sample)
 		for _, p := range prompts {
-			vector := v.Retriever().Prepare(p)
+			vector := v.Retriever().Prepare(snapshot.Point{snapshot.Words: p})
 			for at := 0; at < len(skills); at += step {
-				description, full, ok := v.Retriever().Cosines(vector, skills[at])
-				if !ok {
-					continue
-				}
-				n++
-				for k, x := range []float64{description, full} {
-					sums[k] += x
-					squares[k] += x * x
+				cosines := v.Retriever().Cosines(&vector, skills[at])
+				for leg, x := range cosines.Value {
+					if cosines.Known[leg] {
+						n[leg]++
+						sums[leg] += x
+						squares[leg] += x * x
+					}
 				}
 			}
 		}
 		return nil
 	})
-	for k := range sums {
-		mean[k] = sums[k] / max(n, 1)
-		deviation[k] = math.Sqrt(max(0, squares[k]/max(n, 1)-mean[k]*mean[k]))
+	for leg := range spread {
+		mean := sums[leg] / max(n[leg], 1)
+		spread[leg] = rank.Spread{Mean: mean, Deviation: math.Sqrt(max(0, squares[leg]/max(n[leg], 1)-mean*mean))}
 	}
-	return mean, deviation, err
+	return spread, err
 }
 
 // method identifies the prompts that need no skill and everything that their demands

@@ -64,7 +64,7 @@ func (x *ranker) setBackground(r *retrieval, a *Agent) {
 		b.Due = true
 		return
 	}
-	if s.Model() != "" && r.vector == nil {
+	if s.Model() != "" && r.vector[snapshot.Words] == nil {
 		b.Missing = "the catalog was calibrated with vectors, but the embedder gave none for this prompt"
 		return
 	}
@@ -101,13 +101,13 @@ func (x *ranker) outdated(s *snapshot.Set) string {
 	return why
 }
 
-// scaleOf returns the cosines that a calibration has measured; the zero value means that
-// it has measured none.
-func scaleOf(c *snapshot.Calibration) rank.Cosines {
-	return rank.Cosines{
-		Description: rank.Spread{Mean: c.Mean[0], Deviation: c.Deviation[0]},
-		Full:        rank.Spread{Mean: c.Mean[1], Deviation: c.Deviation[1]},
+// scaleOf returns the scale that a calibration has measured; the zero value means that it has
+// measured none.
+func scaleOf(c *snapshot.Calibration) (s rank.Scale) {
+	for n, spread := range c.Cosines {
+		s[vectorLeg(n)] = rank.Spread(spread)
 	}
+	return s
 }
 
 // onScale reports whether the cosines of an embedder are on the scale to which the weights

@@ -46,5 +46,5 @@ func (r *retrieval) fitting(scored []rank.Scored) []rank.Scored {
 
 // sharesWord reports whether a candidate has a word of the text and is judged by it.
 func sharesWord(s rank.Scored) bool {
-	return !s.Exact && (s.Lexical > 0 || s.Strength > 0 || s.NameMatch > 0)
+	return !s.Exact && (s.Value(rank.Text) > 0 || s.Strength > 0 || s.NameMatch > 0)
 }

@@ -3,6 +3,7 @@ package search
 import (
 	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 // judge orders candidates, best first, and sets the probability that each is wanted.
@@ -40,11 +41,11 @@ func (r *retrieval) measure(s *rank.Scored) {
 	s.Coverage, s.Evidence = r.prompt.coverage(r.view, s.Key)
 	// BM25 gives no weight to a word that half of the skills have. In a catalog of
 	// one or two skills nothing would match; there the evidence counts instead.
-	s.Strength = max(s.Lexical/r.prompt.rarest, s.Evidence)
+	s.Strength = max(s.Value(rank.Text)/r.prompt.rarest, s.Evidence)
 }
 
 // calibrated reports whether the cosines of the candidates are on the scale that the
 // gate was fitted to.
 func (r *retrieval) calibrated() bool {
-	return r.vector != nil && (r.scale.Known() || onScale(r.embedder))
+	return r.vector[snapshot.Words] != nil && (r.scale.Known() || onScale(r.embedder))
 }

@@ -39,9 +39,12 @@ func (compiledLeg) match(_ context.Context, v *snapshot.View, p *prompt, k int) 
 		return nil, nil
 	}
 	all := v.Set.Size()
-	weights := make([]snapshot.TermWeight, len(p.terms))
-	for i, t := range p.terms {
-		weights[i] = snapshot.TermWeight{Term: t.at, IDF: snapshot.InverseFrequency(t.docs, all)}
+	weights := func(yield func(int, float64) bool) {
+		for _, t := range p.terms {
+			if !yield(t.at, snapshot.InverseFrequency(t.docs, all)) {
+				return
+			}
+		}
 	}
 	return v.Retriever().Search(p.found, weights, v.Scope.Offered, k), nil
 }

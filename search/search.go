@@ -168,8 +168,8 @@ type retrieval struct {
 	analyzer   *words.Analyzer
 	embedder   embed.Embedder // whose vectors rank, nil for none
 	prompt     *prompt
-	vector     snapshot.Vector  // of the prompt, nil for text alone
-	scale      rank.Cosines     // of the embedder; unknown if its cosines are used as they are
+	vector     snapshot.Vector  // of the prompt
+	scale      rank.Scale       // of the embedder; unknown if its cosines are used as they are
 	triggers   triggers         // that the prompt has
 	demands    snapshot.Demands // of prompts that need no skill; nil means that nothing is known of them
 	candidates []rank.Candidate
@@ -240,9 +240,9 @@ func (x *ranker) retrieve(ctx context.Context, q Query, f func(*retrieval) error
 		}
 		r.Kind, r.Unread, r.AsOf = string(intent.Of(text)), x.scopes.unread(v.Set), x.asOf()
 		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
-		err = x.find(ctx, r, text, func() (vector embed.Vector) {
-			vector, r.Mode = embedded()
-			return vector
+		err = x.find(ctx, r, text, func() (p snapshot.Point) {
+			p, r.Mode = embedded()
+			return p
 		})
 		if err != nil {
 			return err
@@ -266,7 +266,7 @@ func (q *Query) narrowed(v *snapshot.View) *snapshot.View {
 
 // find runs the text leg, waits for the vector of the prompt, runs the vector leg and
 // collects the candidates.
-func (x *ranker) find(ctx context.Context, r *retrieval, text string, embedded func() embed.Vector) (err error) {
+func (x *ranker) find(ctx context.Context, r *retrieval, text string, embedded func() snapshot.Point) (err error) {
 	leg := x.leg(r.view.Set)
 	if r.prompt, err = newPrompt(ctx, r.analyzer, text, r.view, leg); err != nil {
 		return err
@@ -316,7 +316,7 @@ func (r *retrieval) merge(lexical []snapshot.Hit, certain bool) {
 			add(i, 0)
 		}
 	}
-	for _, h := range r.view.Retriever().Nearest(r.vector, r.view.Scope.Offered, depth) {
+	for _, h := range r.view.Retriever().Nearest(&r.vector, r.view.Scope.Offered, depth) {
 		add(h.Doc, 0)
 	}
 	for _, i := range r.triggers.strongest(depth) {
@@ -328,13 +328,24 @@ func (r *retrieval) merge(lexical []snapshot.Hit, certain bool) {
 // candidate returns skill i as a candidate, without its ID.
 func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
 	found, all := r.prompt.nameWords(r.view, i)
-	c := rank.Candidate{Key: i, Lexical: lexical, NameMatch: rank.NameMatch(found, all), Lower: r.lower.Has(i), Trigger: r.triggers.best[i].value}
-	c.Description, c.Full, c.Vectors = r.view.Retriever().Cosines(r.vector, i)
-	if c.Vectors && r.scale.Known() {
-		r.scale.Rescale(&c)
+	c := rank.Candidate{Key: i, NameMatch: rank.NameMatch(found, all), Lower: r.lower.Has(i), Trigger: r.triggers.best[i].value}
+	c.Set(rank.Text, lexical)
+	rescale := r.scale.Known()
+	cosines := r.view.Retriever().Cosines(&r.vector, i)
+	for n, cosine := range cosines.Value {
+		leg := vectorLeg(n)
+		if rescale {
+			cosine = r.scale.Rescale(leg, cosine)
+		}
+		if cosines.Known[n] {
+			c.Set(leg, cosine)
+		}
 	}
 	return c
 }
+
+// vectorLeg returns the leg of a snapshot.Leg.
+func vectorLeg(n int) rank.Leg { return rank.Text + 1 + rank.Leg(n) }
 
 // setIDs sets the IDs of the candidates, all in one allocation.
 func (r *retrieval) setIDs() {
@@ -354,18 +365,19 @@ func (r *retrieval) setIDs() {
 // embedPrompt starts to embed a prompt with the embedder of a set, and returns a
 // function that waits for the vector until the deadline. A nil vector means that
 // text ranks alone; the mode says why.
-func (x *ranker) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string) func() (embed.Vector, string) {
+func (x *ranker) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string) func() (p snapshot.Point, mode string) {
 	if e == nil || s.Size() == 0 {
-		return func() (embed.Vector, string) { return nil, modeOf(s, e) }
+		return func() (p snapshot.Point, mode string) { return p, modeOf(s, e) }
 	}
 	run := func(ctx context.Context) ([]embed.Vector, error) { return e.Embed(ctx, embed.Query, []string{text}) }
 	wait := func() ([]embed.Vector, error) { return run(ctx) }
 	if !x.opts.Inline || e != x.embedder {
 		wait = start(ctx, "embedder", x.opts.Deadline, run)
 	}
-	return func() (embed.Vector, string) {
+	return func() (p snapshot.Point, mode string) {
 		vectors, err := wait()
-		return checkPrompt(s, vectors, err)
+		p[snapshot.Words], mode = checkPrompt(s, vectors, err)
+		return p, mode
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -40,7 +39,7 @@ func (x *reviewer) Standing(ctx context.Context, id, prompt string) (st Standing
 		r := x.retrieval(v)
 		defer x.analyzers.Put(r.analyzer)
 		r.nameless = true
-		if err := x.find(ctx, r, cmp.Or(words.CutMiddle(prompt, MaxPrompt), v.Doc(i).Description), x.vectorOf(ctx, r, i, prompt)); err != nil {
+		if err := x.find(ctx, r, cmp.Or(words.CutMiddle(prompt, MaxPrompt), v.Doc(i).Description), x.pointOf(ctx, r, i, prompt)); err != nil {
 			return err
 		}
 		st = r.standing(i, r.distinct(rank.Order(r.candidates, r.prompt.full, *x.opts.Params)))
@@ -49,19 +48,19 @@ func (x *reviewer) Standing(ctx context.Context, id, prompt string) (st Standing
 	return st, err
 }
 
-// vectorOf returns a function that returns the vector of a prompt, or of the description of
+// pointOf returns a function that returns the point of a prompt, or of the description of
 // skill i if the prompt is "".
-func (x *reviewer) vectorOf(ctx context.Context, r *retrieval, i int, prompt string) func() embed.Vector {
+func (x *reviewer) pointOf(ctx context.Context, r *retrieval, i int, prompt string) func() snapshot.Point {
 	switch {
 	case r.embedder == nil:
-		return func() embed.Vector { return nil }
+		return func() (p snapshot.Point) { return p }
 	case prompt == "":
-		return func() embed.Vector { return r.view.Retriever().DescriptionVector(i) }
+		return func() snapshot.Point { return r.view.Retriever().PointOf(i) }
 	}
 	embedded := x.embedPrompt(ctx, r.view.Set, r.embedder, prompt)
-	return func() embed.Vector {
-		vector, _ := embedded()
-		return vector
+	return func() snapshot.Point {
+		p, _ := embedded()
+		return p
 	}
 }
 

@@ -57,7 +57,7 @@ func BenchmarkSnapshot(b *testing.B) {
 }
 
 func benchmarkSnapshot(b *testing.B, docs []document) {
-	meta := snapshot.Meta{Dim: benchDim, Weights: weights}
+	meta := snapshot.Meta{Models: model("", benchDim), Weights: weights}
 	path := write(b, meta, docs)
 	s := open(b, path)
 	b.Run("size", func(b *testing.B) { reportSize(b, path, docs) })
@@ -71,7 +71,7 @@ func benchmarkSnapshot(b *testing.B, docs []document) {
 		g := newGenerator(7)
 		read(b, s, func(r *snapshot.Reader) {
 			medianOf(b, func(int) {
-				p, err := r.Prompt(g.vector(benchDim))
+				p, err := r.Prompt(snapshot.Words, g.vector(benchDim))
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -24,9 +24,9 @@ type Calibration struct {
 	Base    store.Generation // of the base of the set
 	Skills  int              // number of offered skills in the set
 	Demands map[string]Demands
-	// Mean and Deviation describe the cosines of the prompts: first with the descriptions
-	// of the skills, then with their full texts. Zero means that nothing was measured.
-	Mean, Deviation [2]float64
+	// Cosines describes those of the prompts with the vectors of the skills. Zero means that
+	// nothing was measured.
+	Cosines [Legs]struct{ Mean, Deviation float64 }
 }
 
 // Demands are the demands that the prompts reach in one scope, in rising order. A

@@ -18,7 +18,7 @@ func TestCalibration(t *testing.T) {
 	want := &snapshot.Calibration{
 		Catalog: catalogName, Method: "m", Model: "model", Base: store.Generation{Number: 3, Token: -4}, Skills: 7,
 		Demands: map[string]snapshot.Demands{"": {0, .25, .25, 1}, "scope": {}},
-		Mean:    [2]float64{.1, -.2}, Deviation: [2]float64{.3, .4},
+		Cosines: [snapshot.Legs]struct{ Mean, Deviation float64 }{{.1, .3}, {-.2, .4}},
 	}
 	if got := p.Calibration(catalogName); got != nil {
 		t.Errorf("before it is written: %v", got)

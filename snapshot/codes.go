@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// The code of a document has 2 bits for each value of the sum of its two vectors, because
+// The code of a document has 2 bits for each value of the sum of its vectors, because
 // Nearest ranks by this sum. The first bit is the sign; the second bit says whether the
 // value is in the upper half of its side. So the codes mean -3, -1, 1 and 3. The first
 // bits of all documents are stored before all second bits, in quads of four 64-bit words.
@@ -31,12 +31,14 @@ func codeSize(dim int) int { return quadSize * quads(dim) }
 
 // appendCode appends the first bits of a document to one section and its second bits to
 // the other. Without vectors, all bits are 0.
-func appendCode(first, second []byte, v Vectors, dim int) (_, _ []byte) {
+func appendCode(first, second []byte, vectors [][]float32, dim int) (_, _ []byte) {
 	n := quadWords * quads(dim)
 	a, b := make([]uint64, n), make([]uint64, n)
-	sum, square := make([]float64, len(v.Full)), 0.
+	sum, square := make([]float64, len(vectors[0])), 0.
 	for i := range sum {
-		sum[i] = float64(v.Description[i]) + float64(v.Full[i])
+		for _, v := range vectors {
+			sum[i] += float64(v[i])
+		}
 		square += sum[i] * sum[i]
 	}
 	deviation := math.Sqrt(square / float64(dim))

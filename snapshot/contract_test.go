@@ -133,10 +133,10 @@ func TestRecall(t *testing.T) {
 		}
 		words := strings.Fields(r.Body)
 		d := document{Document: snapshot.Document{Key: fmt.Sprintf("%05d", len(docs)), Vectors: snapshot.Vectors{
-			Description: vector(embed.Document, r.Name+": "+r.Description),
-			Full:        vector(embed.Document, strings.Join(words[:min(len(words), 400)], " ")),
+			snapshot.Description: vector(embed.Document, r.Name+": "+r.Description),
+			snapshot.Full:        vector(embed.Document, strings.Join(words[:min(len(words), 400)], " ")),
 		}}}
-		if isUnit(d.Vectors.Description) && isUnit(d.Vectors.Full) {
+		if isUnit(d.Vectors[snapshot.Description]) && isUnit(d.Vectors[snapshot.Full]) {
 			docs = append(docs, d)
 		}
 	}
@@ -152,7 +152,7 @@ func checkRecall(t *testing.T, r *snapshot.Reader, docs []document, vector func(
 		if !isUnit(v) {
 			continue
 		}
-		p, err := r.Prompt(v)
+		p, err := r.Prompt(snapshot.Words, v)
 		if err != nil {
 			t.Fatal(err)
 		}

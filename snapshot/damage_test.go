@@ -66,7 +66,7 @@ func readSome(r *snapshot.Reader, docs int, prompt []float32) (out []any, err er
 	keep(all, e)
 	first, last, e := r.Prefixed("skill-0011")
 	keep([]int{first, last}, e)
-	if p, e := r.Prompt(prompt); e == nil {
+	if p, e := r.Prompt(snapshot.Words, prompt); e == nil {
 		near, e := r.Nearest(p, firsts(2200), 20)
 		keep(near, e)
 	}
@@ -79,7 +79,7 @@ func TestDamage(t *testing.T) {
 	testsize.Long(t)
 	t.Parallel()
 	g := newGenerator(11)
-	path := write(t, snapshot.Meta{Model: "test", Dim: dim, Weights: weights, Extra: bytes.Repeat([]byte("extra"), 20_000)}, g.documents(2200, 40, dim))
+	path := write(t, snapshot.Meta{Models: model("test", dim), Weights: weights, Extra: bytes.Repeat([]byte("extra"), 20_000)}, g.documents(2200, 40, dim))
 	prompt := g.vector(dim)
 	want, err := answers(path, prompt)
 	if err != nil {

@@ -38,38 +38,38 @@ func formatVersion() uint32 { return version<<8 | uint32(skill.MetaVersion()) }
 type section int
 
 const (
-	docSection        section = iota // records of documents, see docs.go
-	docTermSection                   // term IDs of documents
-	docIndexSection                  // offsets of each document in both sections above
-	factSection                      // short fields of documents, see facts.go
-	sketchSection                    // sketches of bodies
-	rowSection                       // documents by row of the catalog
-	hiddenSection                    // documents that are hidden
-	dictSection                      // terms, front-coded in groups, see dict.go
-	postingSection                   // posting lists, see postings.go
-	groupSection                     // offsets of each group of terms in both sections above
-	tagSection                       // documents by tag, see bitmap.go
-	sourceSection                    // documents by source
-	vectorSection                    // int8 vectors, see vectors.go
-	vectoredSection                  // bitmap of the documents that have vectors
-	firstCodeSection                 // 2-bit vectors, see codes.go: first bits
-	secondCodeSection                // and second bits
-	triggerSection                   // documents by trigger phrase, see triggers.go
-	patternSection                   // trigger patterns
-	extraSection                     // Meta.Extra
-	sections
+	docSection      section = iota // records of documents, see docs.go
+	docTermSection                 // term IDs of documents
+	docIndexSection                // offsets of each document in both sections above
+	factSection                    // short fields of documents, see facts.go
+	sketchSection                  // sketches of bodies
+	rowSection                     // documents by row of the catalog
+	hiddenSection                  // documents that are hidden
+	dictSection                    // terms, front-coded in groups, see dict.go
+	postingSection                 // posting lists, see postings.go
+	groupSection                   // offsets of each group of terms in both sections above
+	tagSection                     // documents by tag, see bitmap.go
+	sourceSection                  // documents by source
+	vectorSections                 // of each Space four: int8 vectors, see vectors.go; the documents that have them; 2-bit vectors, see codes.go: first bits, second bits
+
+	triggerSection = iota + 4*section(Spaces) - 1 // documents by trigger phrase, see triggers.go
+	patternSection = triggerSection + 1           // trigger patterns
+	extraSection   = triggerSection + 2           // Meta.Extra
+	sections       = triggerSection + 3
 )
 
 // fixed are the fields of the header that have a fixed size.
 type fixed struct {
-	Magic                   [len(magic)]byte
-	Version, Size           uint32 // Size of the header
-	Data                    uint64 // size of the data
-	Generation              store.Generation
-	Dim, Docs, Terms, Model uint32 // Model is the length of its name
-	Weights                 skill.Weights
-	MeanLength              float64
-	Sizes                   [sections]uint64
+	Magic         [len(magic)]byte
+	Version, Size uint32 // Size of the header
+	Data          uint64 // size of the data
+	Generation    store.Generation
+	Dims          [Spaces]uint32
+	Docs, Terms   uint32
+	Models        [Spaces]uint32 // lengths of their names
+	Weights       skill.Weights
+	MeanLength    float64
+	Sizes         [sections]uint64
 }
 
 var fixedSize = binary.Size(fixed{})
@@ -110,20 +110,30 @@ func (h *header) place() {
 }
 
 // sumsAt returns the offset of the blocks' checksums.
-func (h *header) sumsAt() int { return fixedSize + len(h.meta.Model) }
+func (h *header) sumsAt() int {
+	at := fixedSize
+	for _, m := range h.meta.Models {
+		at += len(m.Name)
+	}
+	return at
+}
 
 // encode returns the header. The sections must be placed and their checksums known.
 func (h *header) encode() []byte {
 	m := &h.meta
 	f := fixed{
 		Magic: [len(magic)]byte([]byte(magic)), Version: formatVersion(), Size: uint32(h.data), Data: uint64(h.end - h.data), Generation: m.Generation,
-		Dim: uint32(m.Dim), Docs: uint32(h.docs), Terms: uint32(h.terms), Model: uint32(len(m.Model)), Weights: m.Weights, MeanLength: m.MeanLength,
+		Docs: uint32(h.docs), Terms: uint32(h.terms), Weights: m.Weights, MeanLength: m.MeanLength,
+	}
+	var names []byte
+	for s, m := range m.Models {
+		f.Dims[s], f.Models[s], names = uint32(m.Dim), uint32(len(m.Name)), append(names, m.Name...)
 	}
 	for i, n := range h.sizes {
 		f.Sizes[i] = uint64(n)
 	}
 	b, _ := binary.Append(nil, binary.LittleEndian, &f) // fails only for types of no fixed size
-	b = append(b, m.Model...)
+	b = append(b, names...)
 	b = append(b, h.sums...)
 	b = append(b, make([]byte, h.data-4-len(b))...)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crcTable))
@@ -160,7 +170,10 @@ func (h *header) decode(file []byte) error {
 	}
 	body.bytes(fixedSize)
 	h.docs, h.terms = int(f.Docs), int(f.Terms)
-	h.meta = Meta{Generation: f.Generation, Model: string(body.bytes(int(f.Model))), Dim: int(f.Dim), Weights: f.Weights, MeanLength: f.MeanLength}
+	h.meta = Meta{Generation: f.Generation, Weights: f.Weights, MeanLength: f.MeanLength}
+	for s := range h.meta.Models {
+		h.meta.Models[s] = Model{string(body.bytes(int(f.Models[s]))), int(f.Dims[s])}
+	}
 	if h.sums = slices.Clone(body.bytes(4 * h.blocks())); body.bad {
 		return errors.New("header ends early")
 	}
@@ -172,7 +185,7 @@ func (h *header) decode(file []byte) error {
 func (h *header) checkCounts() error {
 	groups := (h.terms + groupSize - 1) / groupSize
 	switch {
-	case h.meta.Dim < 0 || h.meta.Dim > maxDim || h.docs < 0 || h.terms < 0:
+	case h.docs < 0 || h.terms < 0:
 		return errors.New("counts are out of range")
 	case h.sizes[docIndexSection] != (h.docs+1)*spanSize || h.sizes[groupSection] != (groups+1)*groupEntrySize:
 		return errors.New("the size of an index does not match its count")
@@ -180,9 +193,16 @@ func (h *header) checkCounts() error {
 		return errors.New("the size of the facts does not match their count")
 	case h.sizes[sketchSection] != h.docs*words.SketchSize:
 		return errors.New("the size of the sketches does not match their count")
-	case h.sizes[vectorSection] != h.docs*rowSize(h.meta.Dim) || h.sizes[vectoredSection] != (h.docs+63)/64*8,
-		h.sizes[firstCodeSection] != h.docs*codeSize(h.meta.Dim), h.sizes[secondCodeSection] != h.sizes[firstCodeSection]:
-		return errors.New("the size of the vectors does not match their count")
+	}
+	for s := range Spaces {
+		dim := h.meta.Models[s].Dim
+		switch {
+		case dim < 0 || dim > maxDim:
+			return errors.New("counts are out of range")
+		case h.sizes[s.rows()] != h.docs*s.rowSize(dim) || h.sizes[s.vectored()] != (h.docs+63)/64*8,
+			h.sizes[s.firstCodes()] != h.docs*codeSize(dim), h.sizes[s.secondCodes()] != h.sizes[s.firstCodes()]:
+			return errors.New("the size of the vectors does not match their count")
+		}
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func FuzzOpen(f *testing.F) {
 	dir := f.TempDir()
 	path := filepath.Join(dir, "seed")
 	for _, n := range []int{0, 1, 2, 3} {
-		if err := Write(path, Meta{Model: "m", Dim: 3, Extra: []byte("extra")}, few(n)); err != nil {
+		if err := Write(path, Meta{Models: [Spaces]Model{{"m", 3}}, Extra: []byte("extra")}, few(n)); err != nil {
 			f.Fatal(err)
 		}
 		seed, err := os.ReadFile(path)
@@ -125,10 +125,10 @@ func readAll(r *Reader) error {
 	_, err6 := r.Claims([]string{"csv", "tabl", "form"})
 	_, err7 := r.Patterns()
 	errs = append(errs, err1, err2, err3, err4, err5, err6, err7)
-	if dim := r.s.Meta().Dim; dim > 0 {
+	if dim := r.s.Meta().Models[Words].Dim; dim > 0 {
 		unit := make([]float32, dim)
 		unit[0] = 1
-		p, err1 := r.Prompt(unit)
+		p, err1 := r.Prompt(Words, unit)
 		if err1 != nil {
 			return err1
 		}

@@ -101,7 +101,7 @@ func (g *generator) documents(n, body, dim int) []document {
 			d.Triggers = skill.Triggers{Keywords: []string{d.Name, "Filling forms"}, Verbs: []string{"merge"}, Patterns: []string{`w\d+x`}}
 		}
 		if dim > 0 && i%9 != 8 {
-			d.Vectors = snapshot.Vectors{Description: g.vector(dim), Full: g.vector(dim)}
+			d.Vectors = snapshot.Vectors{g.vector(dim), g.vector(dim)}
 		}
 	}
 	return docs
@@ -149,7 +149,7 @@ func open(tb testing.TB, path string) *snapshot.Snapshot {
 // build writes and opens documents.
 func build(tb testing.TB, docs []document, dim int) *snapshot.Snapshot {
 	tb.Helper()
-	return open(tb, write(tb, snapshot.Meta{Generation: generation, Model: "test", Dim: dim, Weights: weights}, docs))
+	return open(tb, write(tb, snapshot.Meta{Generation: generation, Models: model("test", dim), Weights: weights}, docs))
 }
 
 // read reads a snapshot; an error fails the test.
@@ -172,6 +172,11 @@ func lookup(tb testing.TB, s *snapshot.Snapshot, terms ...string) (list []snapsh
 		tb.Fatal(err)
 	}
 	return list
+}
+
+// model returns the model of the words.
+func model(name string, dim int) [snapshot.Spaces]snapshot.Model {
+	return [snapshot.Spaces]snapshot.Model{{Name: name, Dim: dim}}
 }
 
 // firsts returns the set of the first n documents.

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -105,6 +106,11 @@ func (x Retriever) Occurrences(t *Terms) []float32 {
 	return counts
 }
 
+// Score returns the text score of a skill that has terms so often, see Occurrences.
+func (x Retriever) Score(count float32, idf float64) float64 {
+	return idf * maxImpact * float64(count/(1+count))
+}
+
 // Head says which of the terms stand in the head of a skill, as indexes in what Lookup got:
 // first in its name, with repetitions, then in the visible part of its description and in
 // its tags. lists is how many of these three to read; ends are the positions in found after
@@ -143,19 +149,14 @@ func (x Retriever) NameTerms(i, j int) (one, other []uint32, ok bool) {
 	return ids[:first[0]], ids[first[0]:], true
 }
 
-// A TermWeight is the weight of one of the terms of Lookup in a search.
-type TermWeight struct {
-	Term int // its index
-	IDF  float64
-}
-
-// Search returns the k skills of a set whose text matches best.
-func (x Retriever) Search(t *Terms, weights []TermWeight, in Skills, k int) []Hit {
+// Search returns the k skills of a set whose text matches best. weights yields which terms of
+// Lookup to search for, and their inverse frequencies.
+func (x Retriever) Search(t *Terms, weights iter.Seq2[int, float64], in Skills, k int) []Hit {
 	return x.best(k, func(n int, r *Reader) ([]Hit, error) {
-		terms := make([]Term, 0, len(weights))
-		for _, w := range weights {
-			if found := t.segments[n].all[w.Term]; found.Docs > 0 {
-				found.IDF = w.IDF
+		var terms []Term
+		for at, idf := range weights {
+			if found := t.segments[n].all[at]; found.Docs > 0 {
+				found.IDF = idf
 				terms = append(terms, found)
 			}
 		}
@@ -163,47 +164,52 @@ func (x Retriever) Search(t *Terms, weights []TermWeight, in Skills, k int) []Hi
 	})
 }
 
-// A Vector is a prompt's vector, prepared for each segment.
-type Vector []*Prompt
-
-// Prepare prepares a prompt's vector; nil means no vector.
-func (x Retriever) Prepare(prompt []float32) Vector {
-	if prompt == nil {
-		return nil
-	}
-	list := make(Vector, len(x.v.readers))
-	for n, r := range x.v.readers {
-		var err error
-		list[n], err = r.Prompt(prompt)
-		x.v.note(err)
-	}
-	return list
-}
-
-// Cosines returns the similarities of a prompt to a skill; ok is false if the skill has no
-// vectors.
-func (x Retriever) Cosines(prompt Vector, i int) (description, full float64, ok bool) {
-	n, doc := x.v.at(i)
-	if prompt == nil || prompt[n] == nil {
-		return 0, 0, false
-	}
-	description, full, ok, err := x.v.readers[n].Cosines(prompt[n], doc)
-	x.v.note(err)
-	return description, full, ok
-}
-
-// DescriptionVector returns the vector of a skill's description, rounded as the snapshot
-// keeps it; nil if the skill has none.
-func (x Retriever) DescriptionVector(i int) []float32 { return of(x.v, i, (*Reader).descriptionVector) }
-
-// Nearest returns the k skills of a set that are nearest to a prompt.
-func (x Retriever) Nearest(prompt Vector, in Skills, k int) []Hit {
-	return x.best(k, func(n int, r *Reader) ([]Hit, error) {
-		if prompt == nil || prompt[n] == nil {
-			return nil, nil
+// Prepare prepares the vectors of a prompt.
+func (x Retriever) Prepare(prompt Point) (v Vector) {
+	for s, vector := range prompt {
+		if vector == nil {
+			continue
 		}
-		return r.Nearest(prompt[n], x.v.Set.segments[n].part(in), k)
-	})
+		v[s] = make([]*Prompt, len(x.v.readers))
+		for n, r := range x.v.readers {
+			var err error
+			v[s][n], err = r.Prompt(Space(s), vector)
+			x.v.note(err)
+		}
+	}
+	return v
+}
+
+// Cosines returns the similarities of a prompt to a skill.
+func (x Retriever) Cosines(prompt *Vector, i int) (c Cosines) {
+	n, doc := x.v.at(i)
+	for s := range prompt {
+		if prompt[s] != nil && prompt[s][n] != nil {
+			x.v.note(x.v.readers[n].Cosines(prompt[s][n], doc, &c))
+		}
+	}
+	return c
+}
+
+// PointOf returns where the description of a skill is, rounded as the snapshot keeps it.
+func (x Retriever) PointOf(i int) (p Point) {
+	for s := range Spaces {
+		p[s] = of(x.v, i, func(r *Reader, doc int) ([]float32, error) { return r.firstVector(s, doc) })
+	}
+	return p
+}
+
+// Nearest returns the k skills of a set that are nearest to a prompt in each space.
+func (x Retriever) Nearest(prompt *Vector, in Skills, k int) (all []Hit) {
+	for s := range prompt {
+		all = append(all, x.best(k, func(n int, r *Reader) ([]Hit, error) {
+			if prompt[s] == nil || prompt[s][n] == nil {
+				return nil, nil
+			}
+			return r.Nearest(prompt[s][n], x.v.Set.segments[n].part(in), k)
+		})...)
+	}
+	return all
 }
 
 // best calls f for the k best hits of each segment and merges them into the k best.

@@ -148,20 +148,23 @@ func (s *Set) fits() bool {
 		return s.Base == store.Generation{}
 	}
 	base, delta := s.segments[0].Meta(), s.segments[1].Meta()
-	return s.Base == base.Generation && delta.Model == base.Model && delta.Dim == base.Dim
+	return s.Base == base.Generation && delta.Models == base.Models
 }
 
 // InFiles reports whether the set was opened from published files; else it is in memory.
 func (s *Set) InFiles() bool { return s.files != nil }
 
-// Model returns the model that made the vectors; "" means there are none.
-func (s *Set) Model() string { return s.segments[0].Meta().Model }
+// Model returns the model that made the vectors of the embedder; "" means there are none.
+func (s *Set) Model() string { return s.Models()[Words].Name }
+
+// Models returns the models that made the vectors.
+func (s *Set) Models() [Spaces]Model { return s.segments[0].Meta().Models }
 
 // Weights returns the weights of the fields in text scores.
 func (s *Set) Weights() skill.Weights { return s.segments[0].Meta().Weights }
 
-// Dim returns the dimension of the vectors; 0 means there are none.
-func (s *Set) Dim() int { return s.segments[0].Meta().Dim }
+// Dim returns the dimension of the vectors of the embedder; 0 means there are none.
+func (s *Set) Dim() int { return s.Models()[Words].Dim }
 
 // Size returns the number of skills, including shadowed ones.
 func (s *Set) Size() int { return s.all.In.Count() }

@@ -136,7 +136,7 @@ func TestScope(t *testing.T) {
 			t.Errorf("%d, %d and %d skills are searched", all.Visible, only.Visible, other.Visible)
 		}
 		found := func(s *snapshot.Scope, k int) (list []int) {
-			for _, h := range v.Retriever().Search(v.Retriever().Lookup([]string{"common"}), []snapshot.TermWeight{{IDF: 1}}, s.Offered, k) {
+			for _, h := range v.Retriever().Search(v.Retriever().Lookup([]string{"common"}), maps.All(map[int]float64{0: 1}), s.Offered, k) {
 				list = append(list, h.Doc)
 			}
 			return list

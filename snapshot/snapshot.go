@@ -38,8 +38,7 @@ var (
 // Meta describes how a snapshot was made.
 type Meta struct {
 	Generation store.Generation // generation of the catalog
-	Model      string           // model that made the vectors; "" means no vectors
-	Dim        int              // dimension of the vectors; 0 means no vectors
+	Models     [Spaces]Model    // that made the vectors
 	Weights    skill.Weights    // weights of the fields in text scores
 
 	// MeanLength is the mean number of terms in a document, for text scores. To Write,
@@ -63,10 +62,6 @@ type Document struct {
 	Sketch  []byte // summary of the body, to find copies
 	Vectors Vectors
 }
-
-// Vectors are the two vectors of a document, both of the snapshot's dimension and of length
-// 1; nil means none.
-type Vectors struct{ Description, Full []float32 }
 
 // A Snapshot is an open file. It is immutable, and several goroutines may use it.
 type Snapshot struct {

@@ -30,7 +30,7 @@ func TestRoundTrip(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 11, 63, 64, 300, testsize.Rounds(1000, 5000)} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			docs := newGenerator(uint64(n)).documents(n, 60, dim)
-			meta := snapshot.Meta{Generation: generation, Model: "test", Dim: dim, Weights: weights, Extra: bytes.Repeat([]byte("extra"), 7*n)}
+			meta := snapshot.Meta{Generation: generation, Models: model("test", dim), Weights: weights, Extra: bytes.Repeat([]byte("extra"), 7*n)}
 			path := write(t, meta, docs)
 			s := open(t, path)
 			checkRoundTrip(t, s, meta, docs)
@@ -108,7 +108,7 @@ func TestTexts(t *testing.T) {
 	} {
 		docs = append(docs, documents(snapshot.Document{Meta: m, Key: "k", Row: int64(2 * len(docs))})...)
 	}
-	checkRoundTrip(t, build(t, docs, 0), snapshot.Meta{Generation: generation, Model: "test", Weights: weights}, docs)
+	checkRoundTrip(t, build(t, docs, 0), snapshot.Meta{Generation: generation, Models: model("test", 0), Weights: weights}, docs)
 }
 
 // checkSketch compares the sketch of a document with the one that was written. A body with
@@ -447,7 +447,7 @@ func checkNearest(t *testing.T, r *snapshot.Reader, g *generator, docs []documen
 	found, wanted := 0, 0
 	for round := range 20 {
 		v := g.vector(dim)
-		p, err := r.Prompt(v)
+		p, err := r.Prompt(snapshot.Words, v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -477,14 +477,16 @@ func checkNearest(t *testing.T, r *snapshot.Reader, g *generator, docs []documen
 // snapshot's cosines against them.
 func nearest(t *testing.T, r *snapshot.Reader, docs []document, v []float32, allowed snapshot.Skills) []snapshot.Hit {
 	t.Helper()
-	p, err := r.Prompt(v)
+	p, err := r.Prompt(snapshot.Words, v)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var list []snapshot.Hit
 	for i, d := range docs {
-		a, b, ok, err := r.Cosines(p, i)
-		if err != nil || ok != (d.Vectors.Full != nil) {
+		var c snapshot.Cosines
+		err := r.Cosines(p, i, &c)
+		a, b, ok := c.Value[snapshot.Description], c.Value[snapshot.Full], c.Known[snapshot.Full]
+		if err != nil || ok != (d.Vectors[snapshot.Full] != nil) {
 			t.Fatalf("document %d: %v, %v", i, ok, err)
 		}
 		if !ok || !allowed.Has(i) {
@@ -492,8 +494,8 @@ func nearest(t *testing.T, r *snapshot.Reader, docs []document, v []float32, all
 		}
 		var x, y float64
 		for j := range v {
-			x += float64(v[j]) * float64(d.Vectors.Description[j])
-			y += float64(v[j]) * float64(d.Vectors.Full[j])
+			x += float64(v[j]) * float64(d.Vectors[snapshot.Description][j])
+			y += float64(v[j]) * float64(d.Vectors[snapshot.Full][j])
 		}
 		if math.Abs(a-x) > .01 || math.Abs(b-y) > .01 {
 			t.Fatalf("document %d: cosines %g and %g, want %g and %g", i, a, b, x, y)
@@ -508,7 +510,7 @@ func TestDeterministic(t *testing.T) {
 	t.Parallel()
 	var files [2][]byte
 	for i := range files {
-		data, err := os.ReadFile(write(t, snapshot.Meta{Dim: dim, Weights: weights}, newGenerator(3).documents(400, 30, dim)))
+		data, err := os.ReadFile(write(t, snapshot.Meta{Models: model("", dim), Weights: weights}, newGenerator(3).documents(400, 30, dim)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -543,9 +545,9 @@ func TestWriteRefuses(t *testing.T) {
 		{"keys", snapshot.Meta{}, documents(snapshot.Document{Key: "b"}, snapshot.Document{Key: "a", Meta: skill.Meta{ID: "x/a"}}), `document 1 (x/a): its key "a"`},
 		{"weights", snapshot.Meta{Weights: skill.Weights{Body: -1}}, nil, "weights"},
 		{"not a number", snapshot.Meta{Weights: skill.Weights{Body: math.NaN()}}, nil, "weights"},
-		{"dimension", snapshot.Meta{Dim: -1}, nil, "dimension -1"},
-		{"one vector", snapshot.Meta{Dim: 2}, documents(snapshot.Document{Meta: skill.Meta{ID: "a"}, Vectors: snapshot.Vectors{Full: unit}}), "document 0 (a): a vector has 0 values, want 2"},
-		{"length", snapshot.Meta{Dim: 2}, documents(snapshot.Document{Meta: skill.Meta{ID: "a"}, Vectors: snapshot.Vectors{Full: unit, Description: []float32{1, 1}}}), "length 1.41"},
+		{"dimension", snapshot.Meta{Models: model("", -1)}, nil, "dimension -1"},
+		{"one vector", snapshot.Meta{Models: model("", 2)}, documents(snapshot.Document{Meta: skill.Meta{ID: "a"}, Vectors: snapshot.Vectors{snapshot.Full: unit}}), "document 0 (a): a vector has 0 values, want 2"},
+		{"length", snapshot.Meta{Models: model("", 2)}, documents(snapshot.Document{Meta: skill.Meta{ID: "a"}, Vectors: snapshot.Vectors{snapshot.Full: unit, snapshot.Description: {1, 1}}}), "length 1.41"},
 		{"tokens", snapshot.Meta{}, documents(snapshot.Document{Meta: skill.Meta{ID: "a", Tokens: -1}}), "-1 tokens"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -593,7 +595,7 @@ func TestWriteStops(t *testing.T) {
 			end(yield)
 		}
 	}
-	err := snapshot.Write(path, snapshot.Meta{Dim: dim}, fail(func(yield func(*snapshot.Document, error) bool) { yield(nil, stop) }))
+	err := snapshot.Write(path, snapshot.Meta{Models: model("", dim)}, fail(func(yield func(*snapshot.Document, error) bool) { yield(nil, stop) }))
 	if !errors.Is(err, stop) {
 		t.Errorf("%v, want %v", err, stop)
 	}
@@ -604,7 +606,7 @@ func TestWriteStops(t *testing.T) {
 				t.Errorf("panic %v, want %v", r, stop)
 			}
 		}()
-		err := snapshot.Write(path, snapshot.Meta{Dim: dim}, fail(func(func(*snapshot.Document, error) bool) { panic(stop) }))
+		err := snapshot.Write(path, snapshot.Meta{Models: model("", dim)}, fail(func(func(*snapshot.Document, error) bool) { panic(stop) }))
 		t.Errorf("written: %v", err)
 	}()
 	onlyFile(t, path)
@@ -618,24 +620,24 @@ func TestPromptRefuses(t *testing.T) {
 	var p *snapshot.Prompt
 	read(t, build(t, newGenerator(1).documents(3, 3, dim), dim), func(r *snapshot.Reader) {
 		for _, v := range [][]float32{nil, make([]float32, dim), make([]float32, dim+1), {float32(math.NaN())}} {
-			if _, err := r.Prompt(v); err == nil {
+			if _, err := r.Prompt(snapshot.Words, v); err == nil {
 				t.Errorf("a vector of %d values was taken", len(v))
 			}
 		}
 		var err error
-		if p, err = r.Prompt(newGenerator(1).vector(dim)); err != nil {
+		if p, err = r.Prompt(snapshot.Words, newGenerator(1).vector(dim)); err != nil {
 			t.Fatal(err)
 		}
 	})
 	read(t, build(t, newGenerator(1).documents(3, 3, dim/2), dim/2), func(r *snapshot.Reader) {
 		_, err1 := r.Nearest(p, nil, 5)
-		_, _, _, err2 := r.Cosines(p, 0)
+		err2 := r.Cosines(p, 0, new(snapshot.Cosines))
 		if err1 == nil || err2 == nil {
 			t.Error("a prompt of another dimension was taken")
 		}
 	})
 	read(t, build(t, nil, 0), func(r *snapshot.Reader) {
-		if _, err := r.Prompt(nil); err == nil {
+		if _, err := r.Prompt(snapshot.Words, nil); err == nil {
 			t.Error("a snapshot without vectors took a prompt")
 		}
 	})

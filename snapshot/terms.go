@@ -75,9 +75,3 @@ func (r *Reader) Occurrences(counts []float32, t Term) error {
 
 // maxShare keeps a count finite.
 const maxShare = .999
-
-// Score returns the text score of a document for a term that it has so often, see
-// Occurrences.
-func Score(count float32, idf float64) float64 {
-	return idf * maxImpact * float64(count/(1+count))
-}

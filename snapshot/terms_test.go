@@ -59,7 +59,7 @@ func checkOccurrences(t *testing.T, s *snapshot.Snapshot, text string) {
 	})
 	hits := search(t, s, []string{text}, s.All(), s.Len())
 	for _, h := range hits {
-		if got := snapshot.Score(counts[h.Doc], term.IDF); math.Abs(got-h.Score) > .002*h.Score {
+		if got := (snapshot.Retriever{}).Score(counts[h.Doc], term.IDF); math.Abs(got-h.Score) > .002*h.Score {
 			t.Fatalf("%q: document %d has the score %g, want %g", text, h.Doc, got, h.Score)
 		}
 		counts[h.Doc] = 0

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
-// A row holds the two vectors of one document: the step of its values (0 means no vectors),
-// then the values of both vectors as multiples of the step, 1 byte each, plus 128. Each
-// vector is padded to a multiple of 64 values. Both vectors are together and have the same
-// step, because Nearest needs their sum.
+// A row holds the vectors of one document in a space: the step of their values (0 means no
+// vectors), then the values of each vector as multiples of the step, 1 byte each, plus 128.
+// Each vector is padded to a multiple of 64 values. They are together and have the same step,
+// because Nearest needs their sum.
 
 const rowUnit = 64
 
@@ -18,22 +19,26 @@ const rowUnit = 64
 func rowDim(dim int) int { return (dim + rowUnit - 1) / rowUnit * rowUnit }
 
 // rowSize returns the number of bytes in a row.
-func rowSize(dim int) int {
+func (s Space) rowSize(dim int) int {
 	if dim == 0 {
 		return 0
 	}
-	return 4 + 2*rowDim(dim)
+	_, n := s.legs()
+	return 4 + n*rowDim(dim)
 }
 
 const rowZero = 128
 
-func appendRow(b []byte, v Vectors, dim int) []byte {
+func appendRow(b []byte, vectors [][]float32, dim int) []byte {
 	if dim == 0 {
 		return b
 	}
-	step := max(largest(v.Description), largest(v.Full)) / 127
+	step := float32(0)
+	for _, v := range vectors {
+		step = max(step, largest(v)/127)
+	}
 	b = binary.LittleEndian.AppendUint32(b, math.Float32bits(step))
-	for _, v := range [][]float32{v.Description, v.Full} {
+	for _, v := range vectors {
 		for i := range rowDim(dim) {
 			q := 0.
 			if step > 0 && i < dim {
@@ -55,11 +60,11 @@ func largest(v []float32) float32 {
 }
 
 // checkVectors returns an error if a snapshot of this dimension cannot hold the vectors.
-func checkVectors(v Vectors, dim int) error {
-	if v.Description == nil && v.Full == nil {
+func checkVectors(vectors [][]float32, dim int) error {
+	if !slices.ContainsFunc(vectors, func(v []float32) bool { return v != nil }) {
 		return nil
 	}
-	for _, v := range [][]float32{v.Description, v.Full} {
+	for _, v := range vectors {
 		if len(v) != dim || dim == 0 {
 			return fmt.Errorf("a vector has %d values, want %d", len(v), dim)
 		}
@@ -81,8 +86,9 @@ func checkUnit(v []float32) error {
 	return nil
 }
 
-// A Prompt is a prompt's vector, prepared for snapshots of its dimension.
+// A Prompt is a prompt's vector in a space, prepared for snapshots of its dimension.
 type Prompt struct {
+	space Space
 	dim   int
 	step  float64
 	pairs []pairs
@@ -94,9 +100,9 @@ type Prompt struct {
 // fifth of 8 values are in the first word, and so on; the first is in the upper half.
 type pairs [rowUnit / 8][4]uint64
 
-// Prompt prepares a vector, which must have length 1 and the snapshot's dimension.
-func (r *Reader) Prompt(vector []float32) (*Prompt, error) {
-	dim := r.s.header.meta.Dim
+// Prompt prepares a vector, which must have length 1 and the snapshot's dimension in a space.
+func (r *Reader) Prompt(s Space, vector []float32) (*Prompt, error) {
+	dim := r.s.header.meta.Models[s].Dim
 	if dim == 0 {
 		return nil, errors.New("the snapshot has no vectors")
 	}
@@ -109,7 +115,7 @@ func (r *Reader) Prompt(vector []float32) (*Prompt, error) {
 	// The finest step for which the sum of products with the values of two vectors fits
 	// into 32 bits, see dotSum.
 	finest := min(math.MaxInt16, math.MaxInt32/(2*2*2*math.MaxUint8*(rowDim(dim)/8)))
-	p := &Prompt{dim: dim, step: float64(largest(vector)) / float64(finest), pairs: make([]pairs, rowDim(dim)/rowUnit)}
+	p := &Prompt{space: s, dim: dim, step: float64(largest(vector)) / float64(finest), pairs: make([]pairs, rowDim(dim)/rowUnit)}
 	for i, x := range vector {
 		steps := int64(math.RoundToEven(float64(x) / p.step))
 		p.zero += rowZero * steps
@@ -122,45 +128,43 @@ func (r *Reader) Prompt(vector []float32) (*Prompt, error) {
 	return p, nil
 }
 
-// Cosines returns the similarities of the prompt to a document; ok is false if the document
-// has no vectors.
-func (r *Reader) Cosines(p *Prompt, doc int) (description, full float64, ok bool, err error) {
+// Cosines sets the similarities of the prompt to a document that has vectors in its space.
+func (r *Reader) Cosines(p *Prompt, doc int, to *Cosines) error {
 	if err := errors.Join(r.s.checkOrdinal(doc), r.checkPrompt(p)); err != nil {
-		return 0, 0, false, err
+		return err
 	}
-	row, err := r.row(doc)
-	if err != nil {
-		return 0, 0, false, err
+	row, err := r.row(p.space, doc)
+	if err == nil {
+		p.cosines(row, to)
 	}
-	description, full, ok = p.cosines(row)
-	return description, full, ok, nil
+	return err
 }
 
 // checkPrompt returns an error if the prompt was prepared for another dimension.
 func (r *Reader) checkPrompt(p *Prompt) error {
-	if p.dim != r.s.header.meta.Dim {
-		return fmt.Errorf("the prompt's vector has %d values, but the vectors of %s have %d", p.dim, r.s.name, r.s.header.meta.Dim)
+	if dim := r.s.header.meta.Models[p.space].Dim; p.dim != dim {
+		return fmt.Errorf("the prompt's vector has %d values, but the vectors of %s have %d", p.dim, r.s.name, dim)
 	}
 	return nil
 }
 
 // row returns the row of a document.
-func (r *Reader) row(doc int) ([]byte, error) {
-	size := rowSize(r.s.header.meta.Dim)
-	return r.s.bytes(vectorSection, doc*size, size)
+func (r *Reader) row(s Space, doc int) ([]byte, error) {
+	size := s.rowSize(r.s.header.meta.Models[s].Dim)
+	return r.s.bytes(s.rows(), doc*size, size)
 }
 
-// descriptionVector returns the vector of a document's description with the length 1; nil
-// if the document has no vectors.
-func (r *Reader) descriptionVector(doc int) ([]float32, error) {
+// firstVector returns the first of a document's vectors in a space with the length 1; nil if
+// the document has none.
+func (r *Reader) firstVector(s Space, doc int) ([]float32, error) {
 	if err := r.s.checkOrdinal(doc); err != nil {
 		return nil, err
 	}
-	row, err := r.row(doc)
+	row, err := r.row(s, doc)
 	if err != nil || len(row) == 0 || binary.LittleEndian.Uint32(row) == 0 {
 		return nil, err
 	}
-	vector, sum := make([]float32, r.s.header.meta.Dim), 0.
+	vector, sum := make([]float32, r.s.header.meta.Models[s].Dim), 0.
 	for i := range vector {
 		q := float64(row[4+i]) - rowZero
 		vector[i] = float32(q)
@@ -168,7 +172,7 @@ func (r *Reader) descriptionVector(doc int) ([]float32, error) {
 	}
 	length := float32(math.Sqrt(sum))
 	if length == 0 {
-		return nil, r.s.damaged(vectorSection, doc*len(row))
+		return nil, r.s.damaged(s.rows(), doc*len(row))
 	}
 	for i := range vector {
 		vector[i] /= length
@@ -182,21 +186,30 @@ func (p *Prompt) stepOf(row []byte) float64 {
 	return p.step * float64(math.Float32frombits(binary.LittleEndian.Uint32(row)))
 }
 
-// cosines returns the cosines of the prompt with the two vectors of a row.
-func (p *Prompt) cosines(row []byte) (description, full float64, ok bool) {
+// cosines sets the cosines of the prompt with the vectors of a row.
+func (p *Prompt) cosines(row []byte, to *Cosines) {
 	step, n := p.stepOf(row), rowDim(p.dim)
 	if step == 0 {
-		return 0, 0, false
+		return
 	}
-	description = step * float64(dot(p.pairs, row[4:4+n])-p.zero)
-	full = step * float64(dot(p.pairs, row[4+n:])-p.zero)
-	return description, full, true
+	leg, _ := p.space.legs()
+	for row = row[4:]; len(row) > 0; row = row[n:] {
+		to.Value[leg], to.Known[leg] = step*float64(dot(p.pairs, row[:n])-p.zero), true
+		leg++
+	}
 }
 
-// sum returns the sum of both cosines.
+// sum returns the sum of the cosines.
 func (p *Prompt) sum(row []byte) float64 {
-	n := rowDim(p.dim)
-	return p.stepOf(row) * float64(dotSum(p.pairs, row[4:4+n], row[4+n:])-2*p.zero)
+	n, step, row := rowDim(p.dim), p.stepOf(row), row[4:]
+	if len(row) == 2*n {
+		return step * float64(dotSum(p.pairs, row[:n], row[n:])-2*p.zero)
+	}
+	total := int64(0)
+	for ; len(row) > 0; row = row[n:] {
+		total += dot(p.pairs, row[:n]) - p.zero
+	}
+	return step * float64(total)
 }
 
 // dot returns the dot product of a prompt with a vector.
@@ -243,7 +256,7 @@ func dotSum(pairs []pairs, b, c []byte) int64 {
 // from the upper half, which upper adds again.
 func upper(t uint64) int64 { return (int64(t) - int64(int32(t))) >> 32 }
 
-// Nearest returns the k documents with the highest sums of both cosines: best first, ties
+// Nearest returns the k documents with the highest sums of cosines: best first, ties
 // by ordinal. It considers only documents in allowed. Among many documents it may miss one
 // in fifty, but hardly ever one of the best.
 func (r *Reader) Nearest(p *Prompt, allowed Skills, k int) ([]Hit, error) {
@@ -259,7 +272,7 @@ func (r *Reader) Nearest(p *Prompt, allowed Skills, k int) ([]Hit, error) {
 	}
 	w.top.reset(k)
 	for _, doc := range w.sieve.docs {
-		row, err := r.row(int(doc))
+		row, err := r.row(p.space, int(doc))
 		if err != nil {
 			return nil, err
 		}
@@ -271,7 +284,7 @@ func (r *Reader) Nearest(p *Prompt, allowed Skills, k int) ([]Hit, error) {
 // sift selects the documents whose vectors must be compared.
 func (r *Reader) sift(p *Prompt, v *sieve, allowed Skills, k int) error {
 	h := &r.s.header
-	vectored, err := r.s.bytes(vectoredSection, 0, h.sizes[vectoredSection])
+	vectored, err := r.s.bytes(p.space.vectored(), 0, h.sizes[p.space.vectored()])
 	if err != nil {
 		return err
 	}
@@ -280,11 +293,11 @@ func (r *Reader) sift(p *Prompt, v *sieve, allowed Skills, k int) error {
 		v.keepAll()
 		return nil
 	}
-	first, err := r.s.bytes(firstCodeSection, 0, h.sizes[firstCodeSection])
+	first, err := r.s.bytes(p.space.firstCodes(), 0, h.sizes[p.space.firstCodes()])
 	if err != nil {
 		return err
 	}
-	second, err := r.s.bytes(secondCodeSection, 0, h.sizes[secondCodeSection])
+	second, err := r.s.bytes(p.space.secondCodes(), 0, h.sizes[p.space.secondCodes()])
 	if err != nil {
 		return err
 	}

@@ -48,20 +48,22 @@ func TestDot(t *testing.T) {
 	for _, dim := range []int{1, 3, 8, 63, 64, 65, 96, 256, 384, maxDim} {
 		rng := rand.New(rand.NewPCG(uint64(dim), 1))
 		vectors := [][]float32{flat(dim, plus), flat(dim, minus), flat(dim, mixed), randomUnit(rng, dim), randomUnit(rng, dim)}
-		s := &Snapshot{header: header{meta: Meta{Dim: dim}}}
+		s := &Snapshot{header: header{meta: Meta{Models: [Spaces]Model{{"", dim}}}}}
 		r := &Reader{s}
 		for i, prompt := range vectors {
-			p, err := r.Prompt(prompt)
+			p, err := r.Prompt(Words, prompt)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for j, full := range vectors {
 				description := vectors[(i+j)%len(vectors)]
-				row := appendRow(nil, Vectors{description, full}, dim)
-				if len(row) != rowSize(dim) {
-					t.Fatalf("%d bytes, want %d", len(row), rowSize(dim))
+				row := appendRow(nil, [][]float32{description, full}, dim)
+				if len(row) != Words.rowSize(dim) {
+					t.Fatalf("%d bytes, want %d", len(row), Words.rowSize(dim))
 				}
-				a, b, ok := p.cosines(row)
+				var c Cosines
+				p.cosines(row, &c)
+				a, b, ok := c.Value[Description], c.Value[Full], c.Known[Full]
 				x, y := rowProduct(prompt, row, 0), rowProduct(prompt, row, rowDim(dim))
 				if !ok || math.Abs(a-x) > .001 || math.Abs(b-y) > .001 || math.Abs(p.sum(row)-a-b) > 1e-9 {
 					t.Errorf("%d values, vectors %d and %d: %v and %v, sum %v, %v; want %v and %v", dim, i, j, a, b, p.sum(row), ok, x, y)
@@ -88,7 +90,7 @@ func TestDistances(t *testing.T) {
 		var codes []byte
 		const n = 10
 		for range n {
-			v := Vectors{randomUnit(rng, dim), randomUnit(rng, dim)}
+			v := [][]float32{randomUnit(rng, dim), randomUnit(rng, dim)}
 			codes, _ = appendCode(codes, nil, v, dim)
 		}
 		out := slices.Repeat([]uint32{99}, n)
@@ -116,7 +118,7 @@ func TestSieve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	var first, second []byte
 	for range docs {
-		first, second = appendCode(first, second, Vectors{randomUnit(rng, dim), randomUnit(rng, dim)}, dim)
+		first, second = appendCode(first, second, [][]float32{randomUnit(rng, dim), randomUnit(rng, dim)}, dim)
 	}
 	p := encodePrompt(randomUnit(rng, dim))
 	near, all := make([]uint32, docs), make([]uint32, docs)

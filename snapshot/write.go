@@ -89,7 +89,7 @@ type writer struct {
 	tags     map[string]*set
 	places   map[string]int // first document of each place, see appendPlace
 	triggers triggerTable
-	vectored Skills
+	vectored [Spaces]Skills
 }
 
 func newWriter(d atomicfile.Disk, path string, m Meta) *writer {
@@ -148,8 +148,11 @@ func (w *writer) build(docs iter.Seq2[*Document, error]) error {
 	w.parts[rowSection].buf = appendRows(nil, w.rows)
 	w.parts[hiddenSection].buf = w.hidden.entries
 	w.parts[tagSection].buf, w.parts[sourceSection].buf = encodeSets(w.tags), encodeSets(w.sources)
-	for _, word := range w.vectored {
-		w.parts[vectoredSection].buf = binary.LittleEndian.AppendUint64(w.parts[vectoredSection].buf, word)
+	for s, skills := range w.vectored {
+		out := &w.parts[Space(s).vectored()]
+		for _, word := range skills {
+			out.buf = binary.LittleEndian.AppendUint64(out.buf, word)
+		}
 	}
 	w.parts[triggerSection].buf, w.parts[patternSection].buf = w.triggers.encode()
 	w.parts[extraSection].buf = w.extra
@@ -166,7 +169,7 @@ func (w *writer) add(d *Document) error {
 		return err
 	}
 	w.last = d.Key
-	doc, dim := w.h.docs, w.h.meta.Dim
+	doc := w.h.docs
 	w.rows = append(w.rows, rowEntry{d.Row, uint32(doc)})
 	if d.Hidden {
 		w.hidden.add(doc)
@@ -184,22 +187,31 @@ func (w *writer) add(d *Document) error {
 	if err := w.in.add(d.Terms); err != nil {
 		return err
 	}
-	docs, facts, rows := &w.parts[docSection], &w.parts[factSection], &w.parts[vectorSection]
-	sketches := &w.parts[sketchSection]
+	docs, facts, sketches := &w.parts[docSection], &w.parts[factSection], &w.parts[sketchSection]
 	sketches.buf = appendSketch(sketches.buf, d.Sketch)
 	docs.buf = w.appendDocument(docs.buf, d)
 	w.docEnds = append(w.docEnds, docs.size())
 	facts.buf = appendFacts(facts.buf, d)
-	rows.buf = appendRow(rows.buf, d.Vectors, dim)
-	first, second := &w.parts[firstCodeSection], &w.parts[secondCodeSection]
-	first.buf, second.buf = appendCode(first.buf, second.buf, d.Vectors, dim)
+	err := errors.Join(docs.spill(), facts.spill(), sketches.spill())
+	for s := range Spaces {
+		err = errors.Join(err, w.addVectors(s, doc, d.Vectors.of(s)))
+	}
+	return err
+}
+
+// addVectors adds the vectors of a document in a space.
+func (w *writer) addVectors(s Space, doc int, vectors [][]float32) error {
+	dim := w.h.meta.Models[s].Dim
+	rows, first, second := &w.parts[s.rows()], &w.parts[s.firstCodes()], &w.parts[s.secondCodes()]
+	rows.buf = appendRow(rows.buf, vectors, dim)
+	first.buf, second.buf = appendCode(first.buf, second.buf, vectors, dim)
 	if doc%64 == 0 {
-		w.vectored = append(w.vectored, 0)
+		w.vectored[s] = append(w.vectored[s], 0)
 	}
-	if d.Vectors.Full != nil {
-		w.vectored.Add(doc)
+	if vectors[0] != nil {
+		w.vectored[s].Add(doc)
 	}
-	return errors.Join(docs.spill(), facts.spill(), sketches.spill(), rows.spill(), first.spill(), second.spill())
+	return errors.Join(rows.spill(), first.spill(), second.spill())
 }
 
 // addDocTerms copies the terms of documents and replaces the IDs of runs by global IDs. Each
@@ -257,10 +269,14 @@ func checkMeta(m *Meta) error {
 		return fmt.Errorf("weights %v: they must be finite and at least 0", m.Weights)
 	case !finite(m.MeanLength):
 		return fmt.Errorf("mean length %v: it must be finite and at least 0", m.MeanLength)
-	case m.Dim < 0 || m.Dim > maxDim:
-		return fmt.Errorf("dimension %d, want 0 to %d", m.Dim, maxDim)
-	case len(m.Model) > math.MaxUint16:
-		return fmt.Errorf("the name of the model has %d bytes", len(m.Model))
+	}
+	for _, m := range m.Models {
+		switch {
+		case m.Dim < 0 || m.Dim > maxDim:
+			return fmt.Errorf("dimension %d, want 0 to %d", m.Dim, maxDim)
+		case len(m.Name) > math.MaxUint16:
+			return fmt.Errorf("the name of the model has %d bytes", len(m.Name))
+		}
 	}
 	return nil
 }
@@ -280,7 +296,12 @@ func (w *writer) check(d *Document) error {
 	case d.Tokens < 0 || d.Tokens > math.MaxInt32:
 		return fmt.Errorf("%d tokens", d.Tokens)
 	}
-	return checkVectors(d.Vectors, w.h.meta.Dim)
+	for s := range Spaces {
+		if err := checkVectors(d.Vectors.of(s), w.h.meta.Models[s].Dim); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeFile writes the built snapshot to an empty file.

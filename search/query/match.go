@@ -142,7 +142,7 @@ func (m *Matcher) addScores(scores []float64, f *leaf) {
 	counts, _ := m.counts(f.of)
 	for _, set := range f.scored {
 		for i := range set.All() {
-			scores[i] += snapshot.Score(counts[i], idf)
+			scores[i] += m.v.Retriever().Score(counts[i], idf)
 		}
 	}
 }
