@@ -1,12 +1,16 @@
 package repertoire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/robfig/cron/v3"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
@@ -192,18 +196,6 @@ type ConfigOptions struct {
 	Warn func(error)
 }
 
-// OpenDefault opens the catalog that the command would open in folder dir; ""
-// means the working folder. Unlike most runs of the command it keeps the catalog
-// up to date on the configured schedule, until Close; after a configured schedule
-// of Never, call Freshen or Owner.Rescan.
-func OpenDefault(ctx context.Context, dir string) (*Catalog, error) {
-	cfg, err := ReadConfig(dir, nil)
-	if err != nil {
-		return nil, err
-	}
-	return Open(ctx, cfg)
-}
-
 // ReadConfig returns the Config that the command would use in folder dir; ""
 // means the working folder. It reads the configuration files of the user and of
 // the project, and the REPERTOIRE_… variables; o, which may be nil, wins over
@@ -256,4 +248,45 @@ func (cfg *Config) places(s *config.Settings, dir string, o *ConfigOptions) (err
 	cfg.Discover = func() ([]source.Source, error) { return s.Sources(dir, nil) }
 	cfg.Sources, err = s.Sources(dir, o.Warn)
 	return err
+}
+
+// fileOf returns the absolute path of the catalog of these sources: the file may be opened
+// again, from another working folder.
+func (cfg *Config) fileOf(sources []source.Source) (string, error) {
+	path := cfg.DB
+	if path == "" {
+		var err error
+		if path, err = config.DefaultDB(sources); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Abs(path)
+}
+
+// copyPath returns how the names of the files of a copy begin.
+func (cfg *Config) copyPath() (path string, err error) {
+	own, ok := cfg.Store.(interface{ Name() string })
+	switch {
+	case cfg.DB != "":
+		path, err = filepath.Abs(cfg.DB)
+	case ok && own.Name() != "":
+		path, err = config.SharedDB(own.Name())
+	default:
+		err = errors.New("Config.DB is needed: the store has no name of its own")
+	}
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return "", &os.PathError{Op: "keeping a copy of the shared catalog beside", Path: path, Err: errors.New("it is the catalog of folders; name another file")}
+	}
+	return path, nil
+}
+
+// filesSuffix ends the name of the folder in which a copy keeps the files of skills.
+const filesSuffix = config.FilesSuffix
+
+// times returns when the sources are rescanned.
+func (cfg *Config) times() (cron.Schedule, error) {
+	return config.ParseSchedule(cmp.Or(cfg.Schedule, "@every 5s"))
 }

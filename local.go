@@ -1,17 +1,17 @@
 package repertoire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
-	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
@@ -26,8 +26,8 @@ type local struct {
 	mu     sync.Mutex // held by a rescan: one at a time
 	closed bool       // guarded by mu
 
-	scans    scans
-	schedule *schedule // nil without one
+	scans scans
+	timer interface{ stop() } // the schedule; nil without one
 }
 
 // catalogFile is an open catalog file, with the sources that it is kept in step with.
@@ -40,28 +40,18 @@ type catalogFile struct {
 	replaced *atomic.Bool   // another file took the place of this one: file is closed, or about to be
 }
 
+// A scan is a method of index.Scanner that brings the catalog in step.
+type scan func(s *index.Scanner, ctx context.Context, found func(), finish func(context.Context) error) ([]Report, error)
+
 func newLocal(ctx context.Context, o *opening) (*local, error) {
 	l := &local{opening: o}
-	path, err := l.fileOf(o.cfg.Sources)
+	path, err := o.cfg.fileOf(o.cfg.Sources)
 	if err != nil {
 		return nil, err
 	}
 	f, err := l.open(ctx, path, o.cfg.Sources)
 	l.now.Store(f)
 	return l, err
-}
-
-// fileOf returns the absolute path of the catalog of these sources: the file may be opened
-// again, from another working folder.
-func (l *local) fileOf(sources []source.Source) (string, error) {
-	path := l.cfg.DB
-	if path == "" {
-		var err error
-		if path, err = config.DefaultDB(sources); err != nil {
-			return "", err
-		}
-	}
-	return filepath.Abs(path)
 }
 
 // open opens the database file; the store replaces one that it found damaged.
@@ -128,7 +118,9 @@ func (l *local) recovered() string { return l.now.Load().file.Recovered() }
 
 // close implements keeper.
 func (l *local) close() error {
-	l.schedule.stop()
+	if l.timer != nil {
+		l.timer.stop()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
@@ -221,7 +213,7 @@ func (l *local) follow(ctx context.Context) error {
 	if l.closed || slices.EqualFunc(sources, old.sources, same) {
 		return nil
 	}
-	path, err := l.fileOf(sources)
+	path, err := l.cfg.fileOf(sources)
 	if err != nil {
 		return err
 	}
@@ -246,3 +238,60 @@ func (l *local) follow(ctx context.Context) error {
 	old.replaced.Store(true) // who still asks it asks the new one
 	return old.close()
 }
+
+// errCut says that a rescan ran out of time.
+var errCut = errors.New("there was no time to read all changes; the next call goes on")
+
+// freshen implements keeper.
+func (l *local) freshen(ctx context.Context, o *FreshenOptions) (Freshness, error) {
+	f := l.glance(ctx, cmp.Or(o.Look, time.Second))
+	if err := ctx.Err(); err != nil || f.Current && !o.Rescan {
+		return f, err
+	}
+	indexed, err := l.indexed(ctx)
+	if err == nil && !indexed {
+		if o.Partial {
+			f.Partial, err = l.usable(ctx)
+		}
+		if err != nil || !f.Partial {
+			f.Reports, err = l.rescan(ctx, o.Found, false)
+			return f, err
+		}
+	}
+	if err == nil {
+		bounded, cancel := context.WithTimeout(ctx, cmp.Or(o.Scan, time.Second))
+		defer cancel()
+		f.Reports, err = l.rescan(bounded, nil, false)
+		if f.Cut = bounded.Err() != nil && err != nil; f.Cut {
+			err = errCut
+		}
+	}
+	if ctx.Err() != nil {
+		return f, ctx.Err()
+	}
+	if f.Partial {
+		indexed, unknown := l.indexed(ctx)
+		f.Partial = unknown != nil || !indexed
+	}
+	if err != nil && !l.answers(ctx) {
+		return f, err
+	}
+	if f.Stale = err; f.Current {
+		f.Stale = nil // all was as the last scan saw it
+	}
+	return f, nil
+}
+
+// answers reports whether the catalog has a ranking that an earlier scan left.
+func (l *local) answers(ctx context.Context) bool {
+	_, err := l.now.Load().index.Current(ctx)
+	return err == nil
+}
+
+// glance implements keeper.
+func (l *local) glance(ctx context.Context, limit time.Duration) Freshness {
+	return Freshness{Glance: l.now.Load().scanner.Glance(ctx, limit)}
+}
+
+// awaitScan implements keeper.
+func (l *local) awaitScan(ctx context.Context) bool { return l.scans.wait(ctx) }

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
-	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -55,7 +53,7 @@ func newMirror(o *opening) (*mirror, error) {
 	case len(o.cfg.Sources) > 0 || o.cfg.Discover != nil:
 		return nil, errors.New("a catalog with Config.Store has no Sources of its own: skills come from the store")
 	}
-	path, err := copyPath(&o.cfg)
+	path, err := o.cfg.copyPath()
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +64,7 @@ func newMirror(o *opening) (*mirror, error) {
 	options := o.searchOptions()
 	options.AsOf = m.known.asOf
 	m.state = state{path: path, store: e, search: search.New(m.copy, r, o.embedder, options), policy: o.cfg.Policy}
-	files := shared.NewCache(path+config.FilesSuffix, 0)
+	files := shared.NewCache(path+filesSuffix, 0)
 	m.reader.open = func(info source.Info, current func([]skill.File) bool) (source.Source, error) {
 		info.MaxFile = o.cfg.MaxFile
 		return shared.New(r, info, &shared.Options{Cache: files, Current: current})
@@ -74,26 +72,6 @@ func newMirror(o *opening) (*mirror, error) {
 	m.provider = contextprovider.New(m.search, m.reader)
 	m.search.SetPolicy(m.policy, nil)
 	return m, nil
-}
-
-// copyPath returns how the names of the files of a copy begin.
-func copyPath(cfg *Config) (path string, err error) {
-	named, ok := cfg.Store.(interface{ Name() string })
-	switch {
-	case cfg.DB != "":
-		path, err = filepath.Abs(cfg.DB)
-	case ok && named.Name() != "":
-		path, err = config.SharedDB(named.Name())
-	default:
-		err = errors.New("Config.DB is needed: the store has no name of its own")
-	}
-	if err != nil {
-		return "", err
-	}
-	if _, err := os.Lstat(path); err == nil {
-		return "", &os.PathError{Op: "keeping a copy of the shared catalog beside", Path: path, Err: errors.New("it is the catalog of folders; name another file")}
-	}
-	return path, nil
 }
 
 // close implements keeper.
@@ -211,9 +189,9 @@ func (m *mirror) indexed(context.Context) (bool, error) { return m.answers(), ni
 // usable implements keeper.
 func (m *mirror) usable(context.Context) (bool, error) { return m.answers(), nil }
 
-// ask calls f, unless it is known that the engine cannot be asked. What the engine does not
+// reach calls f, unless it is known that the engine cannot be asked. What the engine does not
 // know is no error of its own.
-func ask[T any](ctx context.Context, m *mirror, f func(context.Context) (T, error)) (v T, err error) {
+func reach[T any](ctx context.Context, m *mirror, f func(context.Context) (T, error)) (v T, err error) {
 	if now := m.known.shared(); now.State != Current && now.Err != nil {
 		return v, unreachable(now.Err)
 	}
@@ -237,7 +215,7 @@ type near struct {
 
 // Skill implements store.Reader.
 func (r near) Skill(ctx context.Context, row int64) (s *skill.Skill, ok bool, err error) {
-	s, err = ask(ctx, r.mirror, func(ctx context.Context) (s *skill.Skill, err error) {
+	s, err = reach(ctx, r.mirror, func(ctx context.Context) (s *skill.Skill, err error) {
 		s, ok, err = r.Reader.Skill(ctx, row)
 		return s, err
 	})
@@ -246,10 +224,26 @@ func (r near) Skill(ctx context.Context, row int64) (s *skill.Skill, ok bool, er
 
 // SkillFiles implements store.Files.
 func (r near) SkillFiles(ctx context.Context, label, dir string) ([]skill.File, error) {
-	return ask(ctx, r.mirror, func(ctx context.Context) ([]skill.File, error) { return r.mirror.engine.SkillFiles(ctx, label, dir) })
+	return reach(ctx, r.mirror, func(ctx context.Context) ([]skill.File, error) { return r.mirror.engine.SkillFiles(ctx, label, dir) })
 }
 
 // Content implements store.Files.
 func (r near) Content(ctx context.Context, sha256 string) ([]byte, error) {
-	return ask(ctx, r.mirror, func(ctx context.Context) ([]byte, error) { return r.mirror.engine.Content(ctx, sha256) })
+	return reach(ctx, r.mirror, func(ctx context.Context) ([]byte, error) { return r.mirror.engine.Content(ctx, sha256) })
+}
+
+// withoutCopy says that there is no copy that could answer in the place of the store.
+func withoutCopy(err error) error {
+	if err == nil || errors.Is(err, index.ErrNotPulled) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", index.ErrNotPulled, err)
+}
+
+// signal puts a value into a channel that holds one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }

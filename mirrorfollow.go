@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -45,14 +44,6 @@ func (m *mirror) start(ctx context.Context) error {
 		return withoutCopy(now.Err)
 	}
 	return nil
-}
-
-// withoutCopy says that there is no copy that could answer in the place of the store.
-func withoutCopy(err error) error {
-	if err == nil || errors.Is(err, index.ErrNotPulled) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", index.ErrNotPulled, err)
 }
 
 // watch notes when the connection to the store is lost, and when it is back.
@@ -153,13 +144,5 @@ func (m *mirror) tidyCopy() {
 			m.log.Warn("tidying the copy of the shared catalog", "error", err)
 			warned = text
 		}
-	}
-}
-
-// signal puts a value into a channel that holds one.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
 	}
 }

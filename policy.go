@@ -26,9 +26,9 @@ func policyOf(s *config.Settings, warn func(error)) *Policy {
 	}
 	var versions []func() string
 	if s.Trust.Project == config.TrustAsk {
-		state, err := config.StateDir()
+		dir, err := config.StateDir()
 		if err == nil {
-			f := trust.Open(state)
+			f := trust.Open(dir)
 			p.Trusted, versions = f.Trusted, append(versions, f.Version)
 			_, err = f.List()
 		}

@@ -143,3 +143,22 @@ func (c *Catalog) Count(ctx context.Context, a *Agent) (int, error) {
 func (c *Catalog) Mode(ctx context.Context) (string, error) {
 	return asked(ctx, c, func(s *state) (string, error) { return s.search.Mode(ctx) })
 }
+
+// Unread returns how many sources have not been read yet, such as a folder that was just
+// added: what is not found may still be there. Sources that are away do not count.
+func (c *Catalog) Unread(ctx context.Context) (int, error) {
+	return asked(ctx, c, func(s *state) (int, error) { return s.search.Unread(ctx) })
+}
+
+// Freshen brings the catalog up to date for a process that answers once and
+// ends. A catalog that has never been indexed is indexed completely. Any other is
+// brought up to date as far as the limits of o, which may be nil, allow: changes
+// beyond them are missing from the answers, and later calls go on. If it cannot be
+// brought up to date and yet can answer, that is no error, see Freshness.Stale. A catalog
+// with Config.Store pulls its state, and has no folders to look at.
+func (c *Catalog) Freshen(ctx context.Context, o *FreshenOptions) (Freshness, error) {
+	if o == nil {
+		o = new(FreshenOptions)
+	}
+	return c.keeper.freshen(ctx, o)
+}

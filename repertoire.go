@@ -4,19 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
-	"time"
 
-	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/commands"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
-	"github.com/repertoire-skills/repertoire/skill"
-	"github.com/repertoire-skills/repertoire/source"
-	"github.com/repertoire-skills/repertoire/store"
 )
 
 // A Catalog is an open catalog: what every program asks. What is for its owner is in
@@ -27,63 +24,6 @@ type Catalog struct {
 	keeper keeper
 }
 
-// opening is what a catalog was opened with, and when it began to answer.
-type opening struct {
-	cfg Config // with the sources and the file of the time when Open was called
-	log *slog.Logger
-
-	embedder embed.Embedder // nil for none
-	fallback embed.Embedder // the built-in one when another is configured
-	fast     bool           // embedder is the built-in one: rescans embed
-
-	missing func(context.Context, skill.Needs) []string // see search.Options; nil if cfg ignores needs
-
-	ready    chan struct{} // closed when questions need not wait for the first scan
-	setReady func()        // closes ready, unless it is closed
-}
-
-// A keeper keeps what a catalog answers from in step with where its skills come from: local
-// for the sources of this machine, mirror for a store that several machines share.
-type keeper interface {
-	// start brings it in step as Open must, and follows from then on what changes.
-	start(ctx context.Context) error
-	close() error
-
-	// ask calls f with what answers now, and once more if that turns out to be lost.
-	ask(ctx context.Context, f func(*state) error) error
-	// awaitScan waits for a scan that may find more skills, as long as patience allows, and
-	// reports whether one has ended.
-	awaitScan(ctx context.Context) bool
-	path() string
-	sources() []source.Source
-	shared() Shared
-
-	freshen(ctx context.Context, o *FreshenOptions) (Freshness, error)
-	upkeep
-}
-
-// upkeep is what an Owner can ask of a keeper.
-type upkeep interface {
-	glance(ctx context.Context, limit time.Duration) Freshness
-	rescan(ctx context.Context, found func(), all bool) ([]Report, error)
-	embed(ctx context.Context, progress func(done, all int)) error
-	calibrate(ctx context.Context) error
-	forget(ctx context.Context, label string) error
-	indexed(ctx context.Context) (bool, error)
-	usable(ctx context.Context) (bool, error)
-	recovered() string
-}
-
-// state is what questions ask: what hangs on one store, and on one list of sources.
-type state struct {
-	path     string // of the catalog file
-	store    store.Store
-	search   *search.Searcher
-	reader   reader // of the files of skills
-	provider *contextprovider.Provider
-	policy   *Policy
-}
-
 // Open opens the catalog of cfg and makes its file if it is not there. With a
 // schedule it also scans the sources once before it returns; a source that
 // cannot be read is then logged, not an error. What lacks a vector is then
@@ -91,14 +31,26 @@ type state struct {
 // has done so before Open returns. With Config.Store it has heard of the store's state
 // before it returns, or answers from an old copy; see Shared.
 func Open(ctx context.Context, cfg Config) (*Catalog, error) {
-	c, err := open(ctx, cfg)
+	c, err := newCatalog(ctx, cfg)
 	if err != nil && cfg.Store != nil {
 		err = errors.Join(err, cfg.Store.Close()) // which is a catalog's own from here on
 	}
 	return c, err
 }
 
-func open(ctx context.Context, cfg Config) (*Catalog, error) {
+// OpenDefault opens the catalog that the command would open in folder dir; ""
+// means the working folder. Unlike most runs of the command it keeps the catalog
+// up to date on the configured schedule, until Close; after a configured schedule
+// of Never, call Freshen or Owner.Rescan.
+func OpenDefault(ctx context.Context, dir string) (*Catalog, error) {
+	cfg, err := ReadConfig(dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	return Open(ctx, cfg)
+}
+
+func newCatalog(ctx context.Context, cfg Config) (*Catalog, error) {
 	o := &opening{cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), ready: make(chan struct{})}
 	o.setReady = sync.OnceFunc(func() { close(o.ready) })
 	_, err := newReader(cfg.Sources)
@@ -134,14 +86,6 @@ func (o *opening) openKeeper(ctx context.Context) (keeper, error) {
 	return newLocal(ctx, o)
 }
 
-func (o *opening) searchOptions() *search.Options {
-	return &search.Options{
-		Deadline: o.cfg.Deadline, Inline: o.fast, Fallback: o.fallback, Threshold: o.cfg.Threshold, Disturb: o.cfg.Disturb,
-		Reranker: o.cfg.Reranker, RerankDeadline: o.cfg.RerankDeadline, RerankCandidates: o.cfg.RerankCandidates, Missing: o.missing,
-		CertainTriggers: o.cfg.CertainTriggers,
-	}
-}
-
 // Close stops the schedule, waits for a rescan that is under way, and closes
 // the file. Closing again does nothing.
 func (c *Catalog) Close() error {
@@ -164,15 +108,23 @@ func (c *Catalog) Path() string { return c.keeper.path() }
 // Labels returns the labels of the sources, the one that wins first.
 func (c *Catalog) Labels() []string { return labelsOf(c.keeper.sources()) }
 
-// labelsOf returns the labels of sources, the one that wins first.
-func labelsOf(sources []source.Source) []string {
-	list := slices.Clone(sources)
-	slices.SortStableFunc(list, func(a, b source.Source) int { return cmp.Compare(b.Info().Priority, a.Info().Priority) })
-	labels := make([]string, len(list))
-	for i, s := range list {
-		labels[i] = s.Info().Label
+// Shared returns how the catalog stands to its Config.Store.
+func (c *Catalog) Shared() Shared { return c.keeper.shared() }
+
+// Agent returns the agent of that name, nil for "". A name that the
+// configuration does not have is an error: it must not mean everything.
+func (c *Catalog) Agent(name string) (*Agent, error) {
+	if name == "" {
+		return nil, nil
 	}
-	return labels
+	if a, ok := c.agents[name]; ok {
+		return a, nil
+	}
+	known := slices.Sorted(maps.Keys(c.agents))
+	if len(known) == 0 {
+		return nil, fmt.Errorf("no agent %q: the configuration names none", name)
+	}
+	return nil, fmt.Errorf("no agent %q%s", name, words.Suggest(name, known))
 }
 
 // asked answers a question, which waits for the first scan of a catalog that has never been

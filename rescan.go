@@ -12,9 +12,6 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// A scan is a method of index.Scanner that brings the catalog in step.
-type scan func(s *index.Scanner, ctx context.Context, found func(), finish func(context.Context) error) ([]Report, error)
-
 // rescan implements keeper.
 func (l *local) rescan(ctx context.Context, found func(), all bool) ([]Report, error) {
 	by := (*index.Scanner).Rescan
@@ -65,7 +62,7 @@ func (l *local) sync(ctx context.Context, f *catalogFile, found func(), by scan)
 // publish compiles the ranking. That it could not be is no reason to fail: the
 // database ranks then, unless a person must put something away first.
 func (l *local) publish(ctx context.Context, f *catalogFile) error {
-	err := f.index.Publish(ctx, l.schedule != nil)
+	err := f.index.Publish(ctx, l.timer != nil)
 	if err == nil || ctx.Err() != nil || f.isLost(err) || errors.Is(err, regular.ErrSpecial) {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -35,12 +34,11 @@ type schedule struct {
 
 // start implements keeper: it begins the schedule.
 func (l *local) start(ctx context.Context) error {
-	spec := cmp.Or(l.cfg.Schedule, "@every 5s")
-	if spec == Never {
+	if l.cfg.Schedule == Never {
 		l.setReady()
 		return nil
 	}
-	times, err := config.ParseSchedule(spec)
+	times, err := l.cfg.times()
 	if err != nil {
 		return err
 	}
@@ -59,7 +57,7 @@ func (l *local) start(ctx context.Context) error {
 	skip := cron.SkipIfStillRunning(cron.DiscardLogger)
 	job := skip(cron.FuncJob(s.tick))
 	s.cron = cron.New()
-	l.schedule = s
+	l.timer = s
 	if l.cfg.Background || s.fresh {
 		s.first.Go(job.Run)
 	}
@@ -68,11 +66,8 @@ func (l *local) start(ctx context.Context) error {
 	return nil
 }
 
-// stop ends a rescan that is under way, and waits for it. A nil schedule has none.
+// stop ends a rescan that is under way, and waits for it.
 func (s *schedule) stop() {
-	if s == nil {
-		return
-	}
 	s.cancel()
 	<-s.cron.Stop().Done()
 	s.first.Wait()

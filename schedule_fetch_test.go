@@ -40,7 +40,7 @@ func TestFetch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := c.keeper.(*local).schedule
+	s := c.keeper.(*local).timer.(*schedule)
 	<-begun
 	s.first.Wait() // the first rescan ends while the server has not answered
 	if entries, err := c.List(t.Context(), nil, nil); err != nil || len(entries) != 1 {

@@ -1,8 +1,6 @@
 package repertoire
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -11,24 +9,6 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 )
-
-// How a catalog stands to its Config.Store, see Shared.
-const (
-	Starting = "starting" // it has no copy yet, and cannot answer
-	Current  = "current"  // it answers as the store is
-	Stale    = "stale"    // it answers from its copy, because the store cannot be asked
-)
-
-// Shared says how a catalog stands to its Config.Store.
-type Shared struct {
-	State string    // Starting, Current or Stale; "" if the catalog has no Store
-	Since time.Time // of State
-	Heard time.Time // when the copy was last known to be as the store is; the zero time means never
-	Err   error     // why State is not Current; nil if it is, and before the store was first asked
-}
-
-// Shared returns how the catalog stands to its Config.Store.
-func (c *Catalog) Shared() Shared { return c.keeper.shared() }
 
 // standing is what a mirror knows of its store.
 type standing struct {
@@ -147,16 +127,4 @@ func (k *standing) isLost() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.lost
-}
-
-// patience is how long a question waits for the store, where an answer can do without it, or
-// for a rescan that may find the skill that it is about.
-const patience = 2 * time.Second
-
-// unreachable returns an error that wraps store.ErrUnreachable.
-func unreachable(err error) error {
-	if errors.Is(err, store.ErrUnreachable) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", store.ErrUnreachable, err)
 }

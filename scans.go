@@ -5,15 +5,6 @@ import (
 	"sync"
 )
 
-// Unread returns how many sources have not been read yet, such as a folder that was just
-// added: what is not found may still be there. Sources that are away do not count.
-func (c *Catalog) Unread(ctx context.Context) (int, error) {
-	return asked(ctx, c, func(s *state) (int, error) { return s.search.Unread(ctx) })
-}
-
-// awaitScan implements keeper.
-func (l *local) awaitScan(ctx context.Context) bool { return l.scans.wait(ctx) }
-
 // scans counts the rescans that are under way.
 type scans struct {
 	mu    sync.Mutex
