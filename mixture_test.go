@@ -15,7 +15,7 @@ import (
 )
 
 // kinds are the files of a catalog, each with what its names end in.
-var kinds = [][]string{{"catalog.db"}, {".current"}, {".seal"}, {".stamps", ".looked"}, {".base", ".delta"}}
+var kinds = [][]string{{"catalog.db"}, {".current"}, {".seal"}, {".stamps"}, {".base", ".delta"}}
 
 // copyKind copies the files of a kind from one folder to another.
 func copyKind(from, to string, kind []string) error {

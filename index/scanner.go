@@ -326,12 +326,12 @@ func (s *Scanner) Glance(ctx context.Context, limit time.Duration) Glance {
 	if err != nil {
 		return Glance{}
 	}
-	file, start, err := s.file.open(set.Generation)
+	list, err := s.file.open(set.Generation)
 	if err != nil {
 		return Glance{}
 	}
-	defer file.Close()
-	g, err := s.file.look(ctx, bounded, file, start)
+	defer list.Close()
+	g, err := s.file.look(ctx, bounded, &list)
 	if err != nil {
 		return Glance{} // it is damaged
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/regular"
@@ -87,9 +89,10 @@ func sortStamps(stamps []stamp) {
 
 // A stampFile is the list of stamps on file, beside the catalog: a header that
 // names the sources, the generation at which the stamps were taken, the size of the
-// rest in 8 bytes, then a record for each folder, in the order of sortStamps. It
-// lets a process that gives one answer check for changes without a walk and without
-// the database.
+// records, and the offset at which the last Glance stopped, in 8 bytes each; then a record
+// for each folder, in the order of sortStamps. It lets a process that gives one answer
+// check for changes without a walk and without the database. A Glance writes its offset in
+// place: it is true of these records only, and nothing is lost with it.
 type stampFile struct {
 	disk    atomicfile.Disk
 	path    string // of the catalog
@@ -97,10 +100,9 @@ type stampFile struct {
 }
 
 const (
-	stampSuffix  = ".stamps"
-	cursorSuffix = ".looked" // how far the last Glance came
-	stampMagic   = "skill stamps 2\n"
-	maxRecord    = 1 << 20 // bytes
+	stampSuffix = ".stamps"
+	stampMagic  = "skill stamps 3\n"
+	maxRecord   = 1 << 20 // bytes
 )
 
 // header returns the header, which names the sources in their order, with the settings
@@ -121,17 +123,17 @@ func (f *stampFile) header() []byte {
 func (f *stampFile) write(g store.Generation, stamps []stamp) error {
 	data := binary.LittleEndian.AppendUint64(f.header(), uint64(g.Number))
 	data = binary.LittleEndian.AppendUint64(data, uint64(g.Token))
-	data = append(data, make([]byte, 8)...)
+	data = append(data, make([]byte, 2*8)...)
 	start := len(data)
 	for i := range stamps {
 		data = appendStamp(data, &stamps[i])
 	}
-	binary.LittleEndian.PutUint64(data[start-8:], uint64(len(data)-start))
+	binary.LittleEndian.PutUint64(data[start-2*8:], uint64(len(data)-start))
 	name := f.path + stampSuffix
-	if old, err := regular.ReadFile(name); err == nil && bytes.Equal(old, data) {
-		return nil
+	if old, err := regular.ReadFile(name); err == nil && len(old) == len(data) &&
+		bytes.Equal(old[:start-8], data[:start-8]) && bytes.Equal(old[start:], data[start:]) {
+		return nil // the cursor stays
 	}
-	f.forgetCursor()
 	err := atomicfile.Write(f.disk, name, data)
 	if err != nil {
 		f.disk.Remove(name)
@@ -139,24 +141,41 @@ func (f *stampFile) write(g store.Generation, stamps []stamp) error {
 	return err
 }
 
-// open opens the list on file and returns the offset of its first record. It fails
-// if the list is of other sources or another generation.
-func (f *stampFile) open(g store.Generation) (file *os.File, start int64, err error) {
-	if file, err = regular.Open(f.path + stampSuffix); err != nil {
-		return nil, 0, err
+// An openList is the list on file while a Glance reads it.
+type openList struct {
+	*os.File
+	start  int64 // offset of the first record
+	cursor int64 // offset at which the last Glance stopped
+}
+
+// open opens the list on file. It fails if the list is of other sources or another generation.
+func (f *stampFile) open(g store.Generation) (list openList, err error) {
+	list.File, err = regular.OpenToWrite(f.path + stampSuffix)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		list.File, err = regular.Open(f.path + stampSuffix) // every Glance starts at the top
+	}
+	if err != nil {
+		return list, err
 	}
 	header := f.header()
-	found := make([]byte, len(header)+3*8)
-	_, err = io.ReadFull(file, found)
-	info, statErr := file.Stat()
+	found := make([]byte, len(header)+4*8)
+	_, err = io.ReadFull(list.File, found)
+	info, statErr := list.Stat()
 	number := func(i int) uint64 { return binary.LittleEndian.Uint64(found[len(header)+8*i:]) }
-	start = int64(len(found))
+	list.start = int64(len(found))
 	if err != nil || statErr != nil || !bytes.HasPrefix(found, header) ||
 		int64(number(0)) != g.Number || int64(number(1)) != g.Token ||
-		uint64(info.Size()-start) != number(2) { // a power cut may have taken some of it
-		return nil, 0, errors.Join(errStamps, file.Close())
+		uint64(info.Size()-list.start) != number(2) { // a power cut may have taken some of it
+		return list, errors.Join(errStamps, list.Close())
 	}
-	return file, start, nil
+	list.cursor = max(list.start, min(int64(number(3)), info.Size()))
+	return list, nil
+}
+
+// setCursor stores an offset for the next Glance; 0 means the top. Errors are ignored: then
+// the next Glance starts somewhere else.
+func (l *openList) setCursor(at int64) {
+	l.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(at)), l.start-8)
 }
 
 // check fails if something other than a regular file is in the place of one of the files.
@@ -164,26 +183,8 @@ func (f *stampFile) check() error {
 	if f.path == "" {
 		return nil
 	}
-	return regular.Check(f.path+stampSuffix, f.path+cursorSuffix, f.path+sealSuffix)
+	return regular.Check(f.path+stampSuffix, f.path+sealSuffix)
 }
-
-// cursor returns the offset at which the last Glance stopped, and at least least.
-func (f *stampFile) cursor(least int64) int64 {
-	data, err := regular.ReadFile(f.path + cursorSuffix)
-	if err != nil || len(data) != 8 {
-		return least
-	}
-	return max(least, int64(binary.LittleEndian.Uint64(data)))
-}
-
-// setCursor stores an offset for the next Glance. Errors are ignored: without it the
-// next Glance starts at the top.
-func (f *stampFile) setCursor(at int64) {
-	atomicfile.Write(f.disk, f.path+cursorSuffix, binary.LittleEndian.AppendUint64(nil, uint64(at)))
-}
-
-// forgetCursor removes an offset that may point between two records.
-func (f *stampFile) forgetCursor() { f.disk.Remove(f.path + cursorSuffix) }
 
 // A Glance is the result of Scanner.Glance.
 type Glance struct {
@@ -198,19 +199,19 @@ const head = 128
 
 // look checks the folders at the head of the list, and then others until bounded
 // ends, starting where the last Glance of any process stopped.
-func (f *stampFile) look(ctx, bounded context.Context, file *os.File, start int64) (Glance, error) {
+func (f *stampFile) look(ctx, bounded context.Context, list *openList) (Glance, error) {
 	g := Glance{Current: true}
-	at, end, err := f.lookFrom(ctx, file, start, head, &g)
+	at, end, err := f.lookFrom(ctx, list.File, list.start, head, &g)
 	if err != nil || !g.Current || end {
 		g.All = end && g.Current
 		return g, err
 	}
-	first := f.cursor(at)
+	first := max(at, list.cursor)
 	from := first
 	for bounded.Err() == nil && g.Current {
-		next, end, err := f.lookFrom(bounded, file, from, 256, &g)
+		next, end, err := f.lookFrom(bounded, list.File, from, 256, &g)
 		if err != nil {
-			f.forgetCursor()
+			list.setCursor(0) // it may point between two records
 			return Glance{}, err
 		}
 		if from = next; end {
@@ -221,7 +222,7 @@ func (f *stampFile) look(ctx, bounded context.Context, file *os.File, start int6
 		}
 	}
 	if g.Current && !g.All {
-		f.setCursor(from)
+		list.setCursor(from)
 	}
 	return g, nil
 }

@@ -19,8 +19,13 @@ import (
 var ErrSpecial = errors.New("not a regular file")
 
 // Open opens the file for reading. A link to a regular file is as good as the file.
-func Open(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|Nonblock, 0)
+func Open(name string) (*os.File, error) { return open(name, os.O_RDONLY) }
+
+// OpenToWrite opens the file, which must be there, for reading and writing.
+func OpenToWrite(name string) (*os.File, error) { return open(name, os.O_RDWR) }
+
+func open(name string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(name, flag|Nonblock, 0)
 	if err != nil {
 		if special := Check(name); special != nil { // a socket cannot be opened
 			return nil, special
