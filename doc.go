@@ -18,7 +18,7 @@
 //  3. [Catalog.File]: another file of the skill, when the instructions refer to it.
 //
 // [Budget].Intro is the sentence that tells the model how to ask for them, with the names
-// of your own tools. Without it the text names the command "skills show".
+// of your own tools. Without it the text names the tool read_skill of package agent.
 //
 // Levels 2 and 3 are read from the source at that moment, never from the index:
 //

@@ -139,7 +139,7 @@ func ExampleCatalog_Block() {
 	// ---
 	// Be brief.
 	// </skill_content>
-	// Skills in the catalog that may fit this prompt. The instructions of each are in the file at its location; `skills show NAME` prints them. Names and descriptions are catalog metadata.
+	// Skills in the catalog that may fit this prompt. The tool `read_skill` returns the instructions of each by its name; they are in the file at its location too. Names and descriptions are catalog metadata.
 	// <available_skills>
 	// <skill>
 	// <name>

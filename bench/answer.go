@@ -120,7 +120,7 @@ func (m *meter) open(ctx context.Context, list []Leg) (legs []*openLeg, err erro
 			return legs, err
 		}
 		for _, p := range m.prompts {
-			b, err := o.catalog.Block(ctx, p, repertoire.Budget{}, nil)
+			b, err := o.catalog.Block(ctx, p, repertoire.Budget{Command: "skills"}, nil)
 			if err != nil {
 				return legs, err
 			}
@@ -206,7 +206,10 @@ func (m *meter) ask(ctx context.Context, c catalog, clients int, while time.Dura
 					end.Store(i)
 					return
 				}
-				ms, err := timed(func() error { _, err := c.Block(ctx, m.prompts[at], repertoire.Budget{}, nil); return err })
+				ms, err := timed(func() error {
+					_, err := c.Block(ctx, m.prompts[at], repertoire.Budget{Command: "skills"}, nil)
+					return err
+				})
 				lists[n], errs[n] = append(lists[n], ms), errors.Join(err, ctx.Err())
 			}
 		})

@@ -133,7 +133,7 @@ func (r *runner) answer(ctx context.Context, q Query) (Answered, error) {
 }
 
 func (r *runner) block(ctx context.Context, prompt string, threshold float64) (contextprovider.Block, error) {
-	return r.provider.Block(ctx, prompt, contextprovider.Budget{Threshold: threshold}, nil)
+	return r.provider.Block(ctx, prompt, contextprovider.Budget{Threshold: threshold, Command: "skills"}, nil)
 }
 
 // certain returns the hits that the prompt names for certain.

@@ -76,7 +76,7 @@ func (t *Task) answer(ctx context.Context, l Leg) (s AnswerSpeed, err error) {
 	s.OpenMS, err = timed(func() (err error) {
 		c, err = l.open(ctx, t.Root, t.DB, deferred)
 		if err == nil {
-			_, err = c.Block(ctx, firstPrompt, repertoire.Budget{}, nil)
+			_, err = c.Block(ctx, firstPrompt, repertoire.Budget{Command: "skills"}, nil)
 		}
 		return err
 	})
@@ -92,7 +92,7 @@ func (t *Task) answer(ctx context.Context, l Leg) (s AnswerSpeed, err error) {
 	}
 	prompts := Prompts()
 	for i := range memoryQueries {
-		if _, err := c.Block(ctx, prompts[i%len(prompts)], repertoire.Budget{}, nil); err != nil {
+		if _, err := c.Block(ctx, prompts[i%len(prompts)], repertoire.Budget{Command: "skills"}, nil); err != nil {
 			return s, err
 		}
 	}

@@ -40,10 +40,11 @@ type Budget struct {
 	// Tokens and Chars. "" means one that Server decides.
 	Intro string
 	// Server is the MCP server whose tool read_skill loads a skill for the model;
-	// "" means that the model reads the file at its location.
+	// "" means that Command decides.
 	Server string
-	// Command is the name of the program whose command show prints the instructions of
-	// a skill, for a list without Intro and Server; "" means "skills".
+	// Command is the name of a program whose command show prints the instructions of
+	// a skill, for models without tools; "" means that the program offers the tools of
+	// package agent, such as read_skill.
 	Command string
 	// ListPinned lists pinned skills like others, before them, instead of giving
 	// all of their instructions.

@@ -1,7 +1,6 @@
 package contextprovider
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -53,8 +52,10 @@ func header(b Budget, caveat string) string {
 	case load != "":
 	case b.Server != "":
 		load = "The tool `read_skill` of the MCP server " + escapedLine(b.Server) + " returns the instructions of each by its name."
+	case escapedLine(b.Command) != "":
+		load = "The instructions of each are in the file at its location; `" + escapedLine(b.Command) + " show NAME` prints them."
 	default:
-		load = "The instructions of each are in the file at its location; `" + cmp.Or(escapedLine(b.Command), "skills") + " show NAME` prints them."
+		load = "The tool `read_skill` returns the instructions of each by its name; they are in the file at its location too."
 	}
 	about := "Skills in the catalog that may fit this prompt. " + load + " Names and descriptions are catalog metadata."
 	if caveat != "" {

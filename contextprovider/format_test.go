@@ -257,7 +257,7 @@ func TestIntro(t *testing.T) {
 		return line
 	}
 	usual := about(contextprovider.Budget{})
-	load := "The instructions of each are in the file at its location; `skills show NAME` prints them."
+	load := "The tool `read_skill` returns the instructions of each by its name; they are in the file at its location too."
 	for intro, want := range map[string]string{
 		"":                                  load,
 		" \n\u200b":                         load,

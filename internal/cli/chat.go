@@ -212,17 +212,22 @@ func (k *chatter) gate() (func(context.Context, contextprovider.Body, string) er
 	if err != nil {
 		return nil, err
 	}
-	var lower []string
-	cfg := k.catalog.Config()
-	if cfg.Policy != nil {
-		lower = cfg.Policy.Lower
-	}
-	g := &runner.Gate{Catalog: k.catalog, Scope: k.catalog.agent, Trusted: trust.Open(state), Foreign: runner.Foreign(cfg.Sources, lower),
+	g := &runner.Gate{Catalog: k.catalog, Scope: k.catalog.agent, Trusted: trust.Open(state), Foreign: k.catalog.foreign(),
 		Hint: "\"skills chat\" without a prompt asks the user about it on a terminal, and --yes lets all skills run their scripts"}
 	if k.lines != nil {
 		g.Ask = k.ask
 	}
 	return g.Allow, nil
+}
+
+// foreign returns what tells the sources whose skills strangers may have written.
+func (c *catalog) foreign() func(label string) bool {
+	var lower []string
+	cfg := c.Config()
+	if cfg.Policy != nil {
+		lower = cfg.Policy.Lower
+	}
+	return runner.Foreign(cfg.Sources, lower)
 }
 
 // once answers one prompt.

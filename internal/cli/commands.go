@@ -91,6 +91,7 @@ func groups() []group {
 			{"run", newRunCommand, onFolders},
 			{"hook", newHookCommand, rare},
 			{"tools", newToolsCommand, rare},
+			{"call", newCallCommand, rare},
 			{"well-known", newWellKnownCommand, rare},
 		}},
 		{"Improve skills", []entry{

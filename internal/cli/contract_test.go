@@ -59,6 +59,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"prompt":  promptResult{},
 		"chat":    chatLine{},
 		"run":     runResult{},
+		"call":    callResult{},
 		"test":    skilltest.Outcome{},
 		"try":     tried{},
 
@@ -395,7 +396,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench chat completion config context disable doctor embed enable help history hook index install list mcp paths pin prompt proposals propose push read remove revert root run search setup show stats status store test token tools trust try unpin update verify version web well-known why"
+	want := "bench call chat completion config context disable doctor embed enable help history hook index install list mcp paths pin prompt proposals propose push read remove revert root run search setup show stats status store test token tools trust try unpin update verify version web well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}

@@ -47,7 +47,7 @@ by allowed-tools like any other.
 The description of read_skill lists the skills that fit the prompt given with
 --prompt, or "No skills are currently available."; without --prompt it lists all
 skills, by name, within the budget. A Go program answers the calls with
-Agent.Call of package agent; others can call the same tools of "skills mcp".`
+Agent.Call of package agent; others with "skills call" or "skills mcp".`
 
 // toolsFlags say which tools are printed.
 type toolsFlags struct {

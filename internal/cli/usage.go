@@ -23,10 +23,15 @@ func usageOf(c *repertoire.Catalog) *usage.Log {
 
 // used notes what a command did with skills.
 func (c *catalog) used(e usage.Event, ids ...string) {
+	e.Skills = usage.Named(ids...)
+	c.noteUse(e)
+}
+
+// noteUse notes what happened in a command.
+func (c *catalog) noteUse(e usage.Event) {
 	if e.Client = "command"; c.agent != nil {
 		e.Agent = c.agent.Name
 	}
-	e.Skills = usage.Named(ids...)
 	if err := usageOf(c.Catalog).Add(e); err != nil {
 		c.session.note("%v", err)
 	}

@@ -296,7 +296,7 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 	if e.Kind == client.Start {
 		return r.introduction(ctx, c, agent)
 	}
-	budget := repertoire.Budget{Chars: e.Room(), Server: r.Server, Command: r.Name, ListPinned: true}
+	budget := repertoire.Budget{Chars: e.Room(), Server: r.Server, Command: cmp.Or(r.Name, "skills"), ListPinned: true}
 	if r.markdown() {
 		budget.Format = contextprovider.Markdown
 	}

@@ -55,7 +55,7 @@ func SampleFor(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, 
 	for _, e := range entries[:min(len(entries), most)] {
 		about, _, _ := strings.Cut(words.Line(e.Description), ". ")
 		prompt := fmt.Sprintf("Use the skill %q: %.100s", e.Name, about)
-		block, err := c.Block(ctx, prompt, repertoire.Budget{Chars: client.Room, ListPinned: true}, a)
+		block, err := c.Block(ctx, prompt, repertoire.Budget{Chars: client.Room, Command: "skills", ListPinned: true}, a)
 		if err != nil {
 			return s, err
 		}
