@@ -45,7 +45,7 @@ func (b *benchEmbedder) open(ctx context.Context, s *config.Settings) (embed.Emb
 	choice := s.Embedder
 	name, model, _ := strings.Cut(b.name, "=")
 	if name == detected {
-		c, err := detect.Choose(b.ports.find(ctx), s.Embedder.OpenAI, model)
+		c, err := detect.Choose(b.ports.find(ctx, s.Embedder.OpenAI), model)
 		if err != nil {
 			return nil, err
 		}

@@ -23,28 +23,13 @@ import (
 
 // detectResult is what "embed --detect --json" prints.
 type detectResult struct {
-	Servers []detectServer `json:"servers"`
-	Chosen  *detectChosen  `json:"chosen,omitempty"`
-	File    string         `json:"file,omitempty"`
-	Lines   string         `json:"lines,omitempty"`
-	Diff    string         `json:"diff,omitempty"`
-	Backup  string         `json:"backup,omitempty"`
-	Written bool           `json:"written"`
-}
-
-// detectServer is one server that answers.
-type detectServer struct {
-	Server  string        `json:"server"`
-	Address string        `json:"address"`
-	Models  []detectModel `json:"models"`
-	Problem string        `json:"problem,omitempty"`
-}
-
-// detectModel is one model that embeds.
-type detectModel struct {
-	Name      string `json:"name"`
-	Dimension int    `json:"dimension"`
-	InUse     bool   `json:"in_use"`
+	Servers []detect.Server `json:"servers"`
+	Chosen  *detectChosen   `json:"chosen,omitempty"`
+	File    string          `json:"file,omitempty"`
+	Lines   string          `json:"lines,omitempty"`
+	Diff    string          `json:"diff,omitempty"`
+	Backup  string          `json:"backup,omitempty"`
+	Written bool            `json:"written"`
 }
 
 // detectChosen is the model that was timed and is proposed.
@@ -77,8 +62,11 @@ func (p portFlag) check() error {
 	return nil
 }
 
-func (p portFlag) find(ctx context.Context) []detect.Server {
-	return detect.Find(ctx, &detect.Options{Ports: p})
+// find returns the servers that answer; used is what the configuration names, or nil.
+func (p portFlag) find(ctx context.Context, used *openai.Config) []detect.Server {
+	servers := detect.Find(ctx, &detect.Options{Ports: p})
+	detect.Mark(servers, used)
+	return servers
 }
 
 // detectRun is one call of "embed --detect".
@@ -118,7 +106,8 @@ func (d *detectRun) run(ctx context.Context) (err error) {
 	if f, ok := d.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) && !d.yes && !d.json {
 		d.in = bufio.NewReader(f)
 	}
-	c, err := d.choose(d.ports.find(ctx))
+	d.result.Servers = d.ports.find(ctx, d.settings.Embedder.OpenAI)
+	c, err := d.choose()
 	if err == nil {
 		err = d.propose(ctx, c)
 	}
@@ -131,14 +120,12 @@ func (d *detectRun) run(ctx context.Context) (err error) {
 }
 
 // choose shows what was found and returns one model. On a terminal the user chooses.
-func (d *detectRun) choose(servers []detect.Server) (detect.Choice, error) {
-	used := d.settings.Embedder.OpenAI
-	list := detect.Choices(servers, used)
-	d.result.Servers = mapped(servers, func(s detect.Server) detectServer { return detectServerOf(s, used) })
-	if err := d.printFound(servers, list); err != nil {
+func (d *detectRun) choose() (detect.Choice, error) {
+	list := detect.Choices(d.result.Servers)
+	if err := d.printFound(list); err != nil {
 		return detect.Choice{}, err
 	}
-	c, err := detect.Choose(servers, used, d.model)
+	c, err := detect.Choose(d.result.Servers, d.model)
 	if err != nil || d.in == nil || d.model != "" || len(list) == 1 {
 		return c, err
 	}
@@ -161,16 +148,10 @@ func (d *detectRun) reply(question string) string {
 	return strings.ToLower(strings.TrimSpace(answer))
 }
 
-func detectServerOf(s detect.Server, used *openai.Config) detectServer {
-	return detectServer{s.Kind, s.Address, mapped(s.Models, func(m detect.Model) detectModel {
-		return detectModel{m.Name, m.Dim, detect.Choice{Kind: s.Kind, Address: s.Address, Model: m}.In(used)}
-	}), s.Problem}
-}
-
 // printFound prints the models, with numbers if the user is to choose one, and what is wrong
 // with servers.
-func (d *detectRun) printFound(servers []detect.Server, list []detect.Choice) error {
-	for _, s := range servers {
+func (d *detectRun) printFound(list []detect.Choice) error {
+	for _, s := range d.result.Servers {
 		if s.Problem != "" {
 			d.note("%s: %s", strings.TrimSpace(s.Kind+" "+s.Address), s.Problem)
 		}
@@ -182,7 +163,7 @@ func (d *detectRun) printFound(servers []detect.Server, list []detect.Choice) er
 	var rows [][]string
 	for i, c := range list {
 		use, dim := "", ""
-		if c.In(d.settings.Embedder.OpenAI) {
+		if c.InUse {
 			use = "in use"
 		}
 		if c.Dim > 0 {
@@ -207,9 +188,9 @@ func (d *detectRun) propose(ctx context.Context, c detect.Choice) error {
 	if err != nil {
 		return err
 	}
-	used, missing := c.In(d.settings.Embedder.OpenAI), d.missing(ctx, c)
+	missing := d.missing(ctx, c)
 	d.result.Chosen = &detectChosen{
-		Address: c.Address, Model: c.Name, Dimension: t.Dim, InUse: used, Batch: t.Size, Missing: missing,
+		Address: c.Address, Model: c.Name, Dimension: t.Dim, InUse: c.InUse, Batch: t.Size, Missing: missing,
 		FirstMS: ms(t.First), PromptMS: ms(t.Prompt), BatchMS: ms(t.Batch), Seconds: rounded(t.Estimate(missing).Seconds()),
 	}
 	d.note("%s: %s dimensions; %s for a prompt, %s for %s (medians of %d)",
@@ -217,7 +198,7 @@ func (d *detectRun) propose(ctx context.Context, c detect.Choice) error {
 	if deadline := cmp.Or(d.settings.Deadline, 250*time.Millisecond); t.Prompt > deadline {
 		d.note("prompts must be embedded within %v, so most would be ranked by text alone; set a longer deadline in the configuration, or take a smaller model", deadline)
 	}
-	if used {
+	if c.InUse {
 		d.note("the configuration uses %s already", c.Name)
 		return nil
 	}

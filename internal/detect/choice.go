@@ -45,9 +45,9 @@ type Choice struct {
 	Model
 }
 
-// Choices returns the models of servers. The model of the configuration cfg, which may be
-// nil, comes first, then the models whose names are known.
-func Choices(servers []Server, cfg *openai.Config) []Choice {
+// Choices returns the models of servers. The model in use comes first, then the models whose
+// names are known.
+func Choices(servers []Server) []Choice {
 	var list []Choice
 	for _, s := range servers {
 		for _, m := range s.Models {
@@ -55,7 +55,7 @@ func Choices(servers []Server, cfg *openai.Config) []Choice {
 		}
 	}
 	order := func(c Choice) int {
-		if c.In(cfg) {
+		if c.InUse {
 			return -1
 		}
 		return preference(c.Name)
@@ -66,9 +66,9 @@ func Choices(servers []Server, cfg *openai.Config) []Choice {
 
 // Choose returns the model with this name (Ollama's ":latest" may be left out), or without
 // a name the first of Choices.
-func Choose(servers []Server, cfg *openai.Config, name string) (Choice, error) {
+func Choose(servers []Server, name string) (Choice, error) {
 	var names []string
-	list := Choices(servers, cfg)
+	list := Choices(servers)
 	for _, c := range list {
 		if name == "" || c.Name == name || c.Name == name+":latest" {
 			return c, nil
@@ -81,17 +81,21 @@ func Choose(servers []Server, cfg *openai.Config, name string) (Choice, error) {
 	return Choice{}, fmt.Errorf("no server on this machine has a model %q that embeds%s", name, words.Suggest(name, names))
 }
 
-// In reports whether a configuration uses the model; a nil one does not.
-func (c Choice) In(cfg *openai.Config) bool {
-	if cfg == nil || cfg.Model != c.Name && cfg.Model+":latest" != c.Name {
-		return false
+// Mark sets which of the models a configuration names; a nil one names none.
+func Mark(servers []Server, cfg *openai.Config) {
+	if cfg == nil {
+		return
 	}
 	theirs, err := url.Parse(cfg.BaseURL)
 	if err != nil || theirs.Scheme != "http" || endpoint.Exposed(theirs) {
-		return false // not on this machine
+		return // not on this machine
 	}
-	ours, err := url.Parse(c.Address)
-	return err == nil && ours.Port() == theirs.Port()
+	for _, s := range servers {
+		ours, err := url.Parse(s.Address)
+		for i, m := range s.Models {
+			s.Models[i].InUse = err == nil && ours.Port() == theirs.Port() && (m.Name == cfg.Model || m.Name == cfg.Model+":latest")
+		}
+	}
 }
 
 // Embedder returns the embedder that Config describes. It connects to this machine only.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/embed/openai"
@@ -109,14 +110,14 @@ func TestKinds(t *testing.T) {
 			"GET /api/tags":  `{"models":[{"name":"nomic-embed-text:latest"},{"name":"mine:1b"},{"name":"qwen3-embedding:cloud","remote_host":"https://ollama.com:443"}]}`,
 			"GET /v1/models": `{"data":[{"id":"nomic-embed-text:latest","owned_by":"library"},{"id":"mine:1b"}]}`,
 			"POST /api/show": show("embedding"),
-		}, detect.Server{Kind: "Ollama", Models: []detect.Model{{"nomic-embed-text:latest", 768}, {"mine:1b", 768}}}},
+		}, detect.Server{Kind: "Ollama", Models: []detect.Model{{Name: "nomic-embed-text:latest", Dim: 768}, {Name: "mine:1b", Dim: 768}}}},
 		"Ollama with models that chat": {map[string]string{
 			"GET /api/tags":  `{"models":[{"name":"nomic-embed-text:latest"}]}`,
 			"POST /api/show": show("completion"),
 		}, detect.Server{Kind: "Ollama", Problem: "it has no model that embeds"}},
 		"an old Ollama": {map[string]string{
 			"GET /api/tags": `{"models":[{"name":"llama3:8b"},{"name":"bge-m3:latest"}]}`,
-		}, detect.Server{Kind: "Ollama", Models: []detect.Model{{"bge-m3:latest", 0}}}},
+		}, detect.Server{Kind: "Ollama", Models: []detect.Model{{Name: "bge-m3:latest", Dim: 0}}}},
 		"an old Ollama that chats": {map[string]string{
 			"GET /api/tags": `{"models":[{"name":"llama3:8b"}]}`,
 		}, detect.Server{Kind: "Ollama", Problem: "it has no model that embeds"}},
@@ -125,27 +126,27 @@ func TestKinds(t *testing.T) {
 			"GET /v1/models":     `{"data":[{"id":"qwen","owned_by":"organization_owner"},{"id":"text-embedding-x"}]}`,
 			"GET /info":          `{"error":"Unexpected endpoint or method. (GET /info)"}`,
 			"GET /api/tags":      `{"error":"Unexpected endpoint or method. (GET /api/tags)"}`,
-		}, detect.Server{Kind: "LM Studio", Models: []detect.Model{{"text-embedding-x", 0}}}},
+		}, detect.Server{Kind: "LM Studio", Models: []detect.Model{{Name: "text-embedding-x", Dim: 0}}}},
 		"llama.cpp": {map[string]string{
 			"GET /v1/models": `{"models":[{"name":"m.gguf","capabilities":["completion"]}],"data":[{"id":"m.gguf","owned_by":"llamacpp","meta":{"n_embd":1024}}]}`,
 			"GET /api/tags":  `{"models":[{"name":"m.gguf"}],"data":[{"id":"m.gguf","owned_by":"llamacpp"}]}`,
-		}, detect.Server{Kind: "llama.cpp", Models: []detect.Model{{"m.gguf", dim}}}},
-		"vLLM":           {map[string]string{"GET /v1/models": `{"data":[{"id":"BAAI/bge-m3","owned_by":"vllm","max_model_len":8192}]}`}, detect.Server{Kind: "vLLM", Models: []detect.Model{{"BAAI/bge-m3", dim}}}},
-		"TEI":            {map[string]string{"GET /info": `{"model_id":"thenlper/gte-base","model_type":{"embedding":{"pooling":"cls"}}}`}, detect.Server{Kind: "TEI", Models: []detect.Model{{"thenlper/gte-base", dim}}}},
+		}, detect.Server{Kind: "llama.cpp", Models: []detect.Model{{Name: "m.gguf", Dim: dim}}}},
+		"vLLM":           {map[string]string{"GET /v1/models": `{"data":[{"id":"BAAI/bge-m3","owned_by":"vllm","max_model_len":8192}]}`}, detect.Server{Kind: "vLLM", Models: []detect.Model{{Name: "BAAI/bge-m3", Dim: dim}}}},
+		"TEI":            {map[string]string{"GET /info": `{"model_id":"thenlper/gte-base","model_type":{"embedding":{"pooling":"cls"}}}`}, detect.Server{Kind: "TEI", Models: []detect.Model{{Name: "thenlper/gte-base", Dim: dim}}}},
 		"TEI that ranks": {map[string]string{"GET /info": `{"model_id":"BAAI/bge-reranker","model_type":{"reranker":{}}}`}, detect.Server{Kind: "TEI", Problem: "it has no model that embeds"}},
-		"another":        {map[string]string{"GET /v1/models": `{"data":[{"id":"chat"},{"id":"all-minilm"},{"id":"jina-reranker"}]}`}, detect.Server{Kind: "OpenAI-compatible", Models: []detect.Model{{"all-minilm", 0}}}},
+		"another":        {map[string]string{"GET /v1/models": `{"data":[{"id":"chat"},{"id":"all-minilm"},{"id":"jina-reranker"}]}`}, detect.Server{Kind: "OpenAI-compatible", Models: []detect.Model{{Name: "all-minilm", Dim: 0}}}},
 		"without models": {map[string]string{"GET /v1/models": `{"data":[]}`}, detect.Server{Kind: "OpenAI-compatible", Problem: "it has no model that embeds"}},
 		"one that only chats": {map[string]string{
 			"GET /v1/models":      `{"data":[{"id":"m.gguf","owned_by":"llamacpp","meta":null}]}`,
 			"POST /v1/embeddings": `501 {"error":{"message":"This server does not support embeddings. Start it with --embeddings"}}`,
 		}, detect.Server{Kind: "llama.cpp", Problem: "it computes no vectors: model m.gguf: http 501: This server does not support embeddings. Start it with --embeddings"}},
 		"a name that no terminal should see": {map[string]string{"GET /v1/models": `{"data":[{"id":"embed\u001b[31m"},{"id":"bge-m3"},{"id":"chat"}]}`},
-			detect.Server{Kind: "OpenAI-compatible", Models: []detect.Model{{"bge-m3", 0}}, Problem: `a model with the name "embed\x1b[31m" is left out`}},
+			detect.Server{Kind: "OpenAI-compatible", Models: []detect.Model{{Name: "bge-m3", Dim: 0}}, Problem: `a model with the name "embed\x1b[31m" is left out`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := one(t, program(t, tt.answers))
 			got.Address = ""
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -173,7 +174,7 @@ func TestNonsense(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := one(t, listen(t, tt.handler))
-			if got.Problem != tt.problem || got.Kind != "" || got.Models != nil {
+			if got.Problem != tt.problem || got.Kind != "" || len(got.Models) > 0 {
 				t.Errorf("%+v; want the problem %q", got, tt.problem)
 			}
 		})
@@ -273,9 +274,11 @@ func TestOneConnectionAtATime(t *testing.T) {
 
 // TestChoices: the model in use comes first, then known names, in the order of the servers.
 func TestChoices(t *testing.T) {
-	servers := []detect.Server{
-		{Kind: "a", Address: "http://127.0.0.1:1/v1", Models: []detect.Model{{"mine", 1}, {"my-embedder", 1}, {"BGE-M3", 1}}},
-		{Kind: "b", Address: "http://[::1]:2/v1", Models: []detect.Model{{"nomic-embed-text:latest", 1}, {"mine", 1}}},
+	servers := func() []detect.Server {
+		return []detect.Server{
+			{Kind: "a", Address: "http://127.0.0.1:1/v1", Models: []detect.Model{{Name: "mine", Dim: 1}, {Name: "my-embedder", Dim: 1}, {Name: "BGE-M3", Dim: 1}}},
+			{Kind: "b", Address: "http://[::1]:2/v1", Models: []detect.Model{{Name: "nomic-embed-text:latest", Dim: 1}, {Name: "mine", Dim: 1}}},
+		}
 	}
 	for _, tt := range []struct {
 		cfg  *openai.Config
@@ -287,17 +290,19 @@ func TestChoices(t *testing.T) {
 		{&openai.Config{BaseURL: "http://192.0.2.1:2/v1", Model: "mine"}, "a BGE-M3, b nomic-embed-text:latest, a my-embedder, a mine, b mine"},
 	} {
 		var got []string
-		for _, c := range detect.Choices(servers, tt.cfg) {
+		marked := servers()
+		detect.Mark(marked, tt.cfg)
+		for _, c := range detect.Choices(marked) {
 			got = append(got, c.Kind+" "+c.Name)
 		}
 		if strings.Join(got, ", ") != tt.want {
 			t.Errorf("%+v: %s; want %s", tt.cfg, strings.Join(got, ", "), tt.want)
 		}
 	}
-	if c, err := detect.Choose(servers, nil, "nomic-embed-text"); err != nil || c.Name != "nomic-embed-text:latest" {
+	if c, err := detect.Choose(servers(), "nomic-embed-text"); err != nil || c.Name != "nomic-embed-text:latest" {
 		t.Errorf("picked %+v, %v", c, err)
 	}
-	if _, err := detect.Choose(servers, nil, "nomik-embed-text:latest"); err == nil || !strings.Contains(err.Error(), `did you mean nomic-embed-text:latest?`) {
+	if _, err := detect.Choose(servers(), "nomik-embed-text:latest"); err == nil || !strings.Contains(err.Error(), `did you mean nomic-embed-text:latest?`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -305,12 +310,12 @@ func TestChoices(t *testing.T) {
 // TestNothingToChoose: the error says where was looked, and what to do.
 func TestNothingToChoose(t *testing.T) {
 	for _, servers := range [][]detect.Server{nil, {{Address: "http://127.0.0.1:1/v1", Problem: "it lists no models"}}} {
-		_, err := detect.Choose(servers, nil, "")
+		_, err := detect.Choose(servers, "")
 		if err == nil || !strings.HasPrefix(err.Error(), "no server with a model that embeds answers on this machine") {
 			t.Errorf("error %v", err)
 		}
 	}
-	c, err := detect.Choose([]detect.Server{{Models: []detect.Model{{"mine", 1}, {"bge-m3", 1}}}}, nil, "")
+	c, err := detect.Choose([]detect.Server{{Models: []detect.Model{{Name: "mine", Dim: 1}, {Name: "bge-m3", Dim: 1}}}}, "")
 	if err != nil || c.Name != "bge-m3" {
 		t.Errorf("chosen %+v, %v", c, err)
 	}

@@ -43,16 +43,17 @@ const (
 
 // A Server is a program that answers on a port.
 type Server struct {
-	Kind    string  // such as "Ollama"; "" if it does not list models
-	Address string  // the base URL, which ends in /v1
-	Models  []Model // the models that embed, as far as the server or their names say
-	Problem string  // what is wrong with it; "" means nothing
+	Kind    string  `json:"server"`            // such as "Ollama"; "" if it does not list models
+	Address string  `json:"address"`           // the base URL, which ends in /v1
+	Models  []Model `json:"models"`            // not nil: the models that embed, as far as the server or their names say
+	Problem string  `json:"problem,omitempty"` // what is wrong with it; "" means nothing
 }
 
 // A Model is a model on a server.
 type Model struct {
-	Name string
-	Dim  int // dimension of its vectors; 0 means not known
+	Name  string `json:"name"`
+	Dim   int    `json:"dimension"` // of its vectors; 0 means not known
+	InUse bool   `json:"in_use"`    // the configuration names it, see Mark
 }
 
 // Find asks all ports at once and returns the servers that answer, in the order of the
@@ -111,7 +112,7 @@ func (f *finder) server(ctx context.Context, port int) Server {
 		return Server{}
 	}
 	base := "http://" + host
-	s := Server{Address: base + "/v1"}
+	s := Server{Address: base + "/v1", Models: []Model{}}
 	list, err := f.list(ctx, base)
 	if err != nil {
 		s.Problem = err.Error()
@@ -125,7 +126,7 @@ func (f *finder) server(ctx context.Context, port int) Server {
 	single := len(list.models) == 1 && s.Kind != kindOllama && s.Kind != kindLMStudio
 	for _, e := range list.models {
 		if e.embeds == yes || e.embeds == unknown && (single || preference(e.name) < other) {
-			s.Models = append(s.Models, Model{e.name, e.dim})
+			s.Models = append(s.Models, Model{Name: e.name, Dim: e.dim})
 		}
 	}
 	if single && len(s.Models) == 1 {
@@ -238,5 +239,5 @@ func (f *finder) try(ctx context.Context, s *Server) {
 	if failed, ok := errors.AsType[*openai.Error](err); ok {
 		err = failed // without the number of the text
 	}
-	s.Models, s.Problem = nil, "it computes no vectors: "+endpoint.Tidy(err.Error())
+	s.Models, s.Problem = []Model{}, "it computes no vectors: "+endpoint.Tidy(err.Error())
 }
