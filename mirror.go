@@ -25,7 +25,7 @@ type mirror struct {
 	state
 	engine engine
 	copy   *index.Mirror
-	known  standing
+	conn   connection
 
 	ctx    context.Context // of what follows the store; ended by cancel
 	cancel context.CancelFunc
@@ -57,12 +57,12 @@ func newMirror(o *opening) (*mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mirror{opening: o, engine: e, known: standing{path: path}, due: make(chan struct{}, 1), tidy: make(chan struct{}, 1)}
-	m.known.now = Shared{State: Starting, Since: time.Now(), Heard: m.known.heardBefore()}
+	m := &mirror{opening: o, engine: e, conn: connection{path: path}, due: make(chan struct{}, 1), tidy: make(chan struct{}, 1)}
+	m.conn.now = Shared{State: Starting, Since: time.Now(), Heard: m.conn.heardBefore()}
 	m.copy = index.NewMirror(e, o.embedder, &index.Options{Path: path, Fallback: o.fallback})
-	r := near{e, m}
+	r := impatient{e, m}
 	options := o.searchOptions()
-	options.AsOf = m.known.asOf
+	options.AsOf = m.conn.asOf
 	m.state = state{path: path, store: e, search: search.New(m.copy, r, o.embedder, options), policy: o.cfg.Policy}
 	files := shared.NewCache(path+filesSuffix, 0)
 	m.reader.open = func(info source.Info, current func([]skill.File) bool) (source.Source, error) {
@@ -93,7 +93,7 @@ func (m *mirror) awaitScan(context.Context) bool { return false }
 func (m *mirror) path() string { return m.state.path }
 
 // shared implements keeper.
-func (m *mirror) shared() Shared { return m.known.shared() }
+func (m *mirror) shared() Shared { return m.conn.shared() }
 
 // recovered implements keeper.
 func (m *mirror) recovered() string { return "" }
@@ -127,11 +127,11 @@ func (m *mirror) pull(ctx context.Context) (changed bool, err error) {
 	}
 	if err != nil {
 		if !errors.Is(ctx.Err(), context.Canceled) {
-			m.known.failed(unreachable(err))
+			m.conn.failed(unreachable(err))
 		}
 		return false, err
 	}
-	return m.known.copied(p.State), nil
+	return m.conn.copied(p.State), nil
 }
 
 // freshen implements keeper: it pulls, for a time of at most o.Scan if there is a copy that
@@ -192,7 +192,7 @@ func (m *mirror) usable(context.Context) (bool, error) { return m.answers(), nil
 // reach calls f, unless it is known that the engine cannot be asked. What the engine does not
 // know is no error of its own.
 func reach[T any](ctx context.Context, m *mirror, f func(context.Context) (T, error)) (v T, err error) {
-	if now := m.known.shared(); now.State != Current && now.Err != nil {
+	if now := m.conn.shared(); now.State != Current && now.Err != nil {
 		return v, unreachable(now.Err)
 	}
 	bounded, cancel := context.WithTimeout(ctx, patience)
@@ -207,14 +207,14 @@ func reach[T any](ctx context.Context, m *mirror, f func(context.Context) (T, er
 	return v, unreachable(err)
 }
 
-// A near is the read half of an engine that fails at once when the engine is lost.
-type near struct {
+// An impatient is the read half of an engine that fails at once when the engine is lost.
+type impatient struct {
 	store.Reader
 	mirror *mirror
 }
 
 // Skill implements store.Reader.
-func (r near) Skill(ctx context.Context, row int64) (s *skill.Skill, ok bool, err error) {
+func (r impatient) Skill(ctx context.Context, row int64) (s *skill.Skill, ok bool, err error) {
 	s, err = reach(ctx, r.mirror, func(ctx context.Context) (s *skill.Skill, err error) {
 		s, ok, err = r.Reader.Skill(ctx, row)
 		return s, err
@@ -223,12 +223,12 @@ func (r near) Skill(ctx context.Context, row int64) (s *skill.Skill, ok bool, er
 }
 
 // SkillFiles implements store.Files.
-func (r near) SkillFiles(ctx context.Context, label, dir string) ([]skill.File, error) {
+func (r impatient) SkillFiles(ctx context.Context, label, dir string) ([]skill.File, error) {
 	return reach(ctx, r.mirror, func(ctx context.Context) ([]skill.File, error) { return r.mirror.engine.SkillFiles(ctx, label, dir) })
 }
 
 // Content implements store.Files.
-func (r near) Content(ctx context.Context, sha256 string) ([]byte, error) {
+func (r impatient) Content(ctx context.Context, sha256 string) ([]byte, error) {
 	return reach(ctx, r.mirror, func(ctx context.Context) ([]byte, error) { return r.mirror.engine.Content(ctx, sha256) })
 }
 

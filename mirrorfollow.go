@@ -19,7 +19,7 @@ func (m *mirror) start(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		m.known.begin(set)
+		m.conn.begin(set)
 	}
 	if has || m.cfg.Schedule == Never {
 		m.setReady()
@@ -40,7 +40,7 @@ func (m *mirror) start(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if now := m.known.shared(); now.State == Starting {
+	if now := m.conn.shared(); now.State == Starting {
 		return withoutCopy(now.Err)
 	}
 	return nil
@@ -49,14 +49,14 @@ func (m *mirror) start(ctx context.Context) error {
 // watch notes when the connection to the store is lost, and when it is back.
 func (m *mirror) watch() {
 	heard := func(store.State) {
-		m.known.connected()
+		m.conn.connected()
 		signal(m.due)
 		if m.cfg.Heard != nil {
 			m.cfg.Heard()
 		}
 	}
 	lost := func(err error) {
-		m.known.disconnected(unreachable(err))
+		m.conn.disconnected(unreachable(err))
 		signal(m.due) // somebody may wait for the first try
 	}
 	if err := m.engine.Watch(m.ctx, heard, lost); m.ctx.Err() == nil {
@@ -72,8 +72,8 @@ const (
 
 // pullAgain pulls whenever there may be something to pull. It calls asked after each try.
 func (m *mirror) pullAgain(asked func()) {
-	var pause time.Duration         // before the next try; 0 means that nothing is to be tried again
-	told := Shared{State: Starting} // what was logged last
+	var pause time.Duration           // before the next try; 0 means that nothing is to be tried again
+	logged := Shared{State: Starting} // what was logged last
 	for first := true; ; first = false {
 		var again <-chan time.Time
 		if pause > 0 {
@@ -90,12 +90,12 @@ func (m *mirror) pullAgain(asked func()) {
 			return
 		}
 		asked()
-		told = m.logShared(told)
+		logged = m.logShared(logged)
 		switch {
 		case err == nil:
 			pause = 0
 			signal(m.tidy)
-		case m.known.isLost(): // the watcher tries
+		case m.conn.isLost(): // the watcher tries
 			pause = 0
 		default:
 			pause = min(max(2*pause, leastPause), mostPause)
@@ -109,7 +109,7 @@ func (m *mirror) pullAgain(asked func()) {
 // logShared logs that the store was lost or found since the state that was logged before, and
 // returns the state that is logged now.
 func (m *mirror) logShared(before Shared) Shared {
-	now := m.known.shared()
+	now := m.conn.shared()
 	switch {
 	case now.Err != nil && (before.Err == nil || before.Err.Error() != now.Err.Error()):
 		if now.State == Starting {
@@ -140,7 +140,7 @@ func (m *mirror) tidyCopy() {
 		if m.ctx.Err() != nil {
 			return
 		}
-		if text := fmt.Sprint(err); err != nil && text != warned && !m.known.isLost() {
+		if text := fmt.Sprint(err); err != nil && text != warned && !m.conn.isLost() {
 			m.log.Warn("tidying the copy of the shared catalog", "error", err)
 			warned = text
 		}

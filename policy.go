@@ -19,7 +19,7 @@ func policyOf(s *config.Settings, warn func(error)) *Policy {
 	if p == nil {
 		return nil
 	}
-	told := func(doing string, err error) {
+	report := func(doing string, err error) {
 		if err != nil && warn != nil {
 			warn(fmt.Errorf("%s: %w", doing, err))
 		}
@@ -32,7 +32,7 @@ func policyOf(s *config.Settings, warn func(error)) *Policy {
 			p.Trusted, versions = f.Trusted, append(versions, f.Version)
 			_, err = f.List()
 		}
-		told("reading which skills are trusted", err)
+		report("reading which skills are trusted", err)
 	}
 	if s.Trust.RequireDigest {
 		folder, err := s.InstalledDir()
@@ -42,7 +42,7 @@ func policyOf(s *config.Settings, warn func(error)) *Policy {
 			p.Installed, versions = []string{source.KindInstalled}, append(versions, w.Version)
 			p.Locked = func(_, dir string) string { return cmp.Or(w.Value()(dir), notLocked) }
 		}
-		told("reading what was installed", err)
+		report("reading what was installed", err)
 	}
 	if len(versions) > 0 {
 		p.Version = func() string {

@@ -10,8 +10,8 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// standing is what a mirror knows of its store.
-type standing struct {
+// A connection is what a mirror knows of its store.
+type connection struct {
 	path string // of the local files, which begin so
 
 	mu   sync.Mutex
@@ -23,10 +23,10 @@ type standing struct {
 // heardSuffix ends the name of the empty file whose time is Shared.Heard of an earlier process.
 const heardSuffix = ".heard"
 
-func (k *standing) heardBefore() time.Time {
-	info, err := os.Stat(k.path + heardSuffix)
+func (c *connection) heardBefore() time.Time {
+	info, err := os.Stat(c.path + heardSuffix)
 	if err != nil { // an older time than necessary
-		info, err = os.Stat(snapshot.ManifestPath(k.path))
+		info, err = os.Stat(snapshot.ManifestPath(c.path))
 	}
 	if err != nil {
 		return time.Time{}
@@ -36,23 +36,23 @@ func (k *standing) heardBefore() time.Time {
 
 // keepHeard keeps Shared.Heard for later processes. It keeps the folder from being removed as
 // unused, too. An error only makes an answer look older than it is.
-func (k *standing) keepHeard(at time.Time) {
-	name := k.path + heardSuffix
+func (c *connection) keepHeard(at time.Time) {
+	name := c.path + heardSuffix
 	if os.Chtimes(name, at, at) == nil || os.WriteFile(name, nil, 0o600) == nil {
 		os.Chtimes(name, at, at)
 		os.Chtimes(filepath.Dir(name), at, at)
 	}
 }
 
-func (k *standing) shared() Shared {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.now
+func (c *connection) shared() Shared {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
 }
 
 // asOf returns what search.Ranking.AsOf is now.
-func (k *standing) asOf() time.Time {
-	now := k.shared()
+func (c *connection) asOf() time.Time {
+	now := c.shared()
 	if now.State == Current || now.Err == nil && time.Since(now.Heard).Abs() < young {
 		return time.Time{}
 	}
@@ -64,67 +64,67 @@ func (k *standing) asOf() time.Time {
 const young = 15 * time.Second
 
 // set sets the state. The caller holds the lock.
-func (k *standing) set(state string, err error) {
-	if k.now.Err = err; k.now.State != state {
-		k.now.State, k.now.Since = state, time.Now()
+func (c *connection) set(state string, err error) {
+	if c.now.Err = err; c.now.State != state {
+		c.now.State, c.now.Since = state, time.Now()
 	}
 }
 
 // begin notes what the copy of an earlier process is.
-func (k *standing) begin(s *snapshot.Set) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.last = store.State{Catalog: s.Catalog, Generation: s.Generation, Found: s.Found}
-	k.set(Stale, nil)
+func (c *connection) begin(s *snapshot.Set) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = store.State{Catalog: s.Catalog, Generation: s.Generation, Found: s.Found}
+	c.set(Stale, nil)
 }
 
 // copied notes that the copy is as the store is, and reports whether it was another one
 // before.
-func (k *standing) copied(to store.State) (changed bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	before := k.last
-	k.last, k.now.Heard = to, time.Now()
-	if !k.lost {
-		k.set(Current, nil)
+func (c *connection) copied(to store.State) (changed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.last
+	c.last, c.now.Heard = to, time.Now()
+	if !c.lost {
+		c.set(Current, nil)
 	}
-	k.keepHeard(k.now.Heard)
+	c.keepHeard(c.now.Heard)
 	return before != to
 }
 
 // failed notes that the store could not be asked.
-func (k *standing) failed(err error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.last == (store.State{}) {
-		k.set(Starting, err)
+func (c *connection) failed(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last == (store.State{}) {
+		c.set(Starting, err)
 	} else {
-		k.set(Stale, err)
+		c.set(Stale, err)
 	}
 }
 
 // disconnected notes that the watcher cannot hear the store any more. Until now it would have
 // heard of a change.
-func (k *standing) disconnected(err error) {
-	k.mu.Lock()
-	if !k.lost && k.now.State == Current {
-		k.now.Heard = time.Now()
-		k.keepHeard(k.now.Heard)
+func (c *connection) disconnected(err error) {
+	c.mu.Lock()
+	if !c.lost && c.now.State == Current {
+		c.now.Heard = time.Now()
+		c.keepHeard(c.now.Heard)
 	}
-	k.lost = true
-	k.mu.Unlock()
-	k.failed(err)
+	c.lost = true
+	c.mu.Unlock()
+	c.failed(err)
 }
 
 // connected notes that the store can be reached.
-func (k *standing) connected() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.lost = false
+func (c *connection) connected() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lost = false
 }
 
-func (k *standing) isLost() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.lost
+func (c *connection) isLost() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lost
 }
