@@ -11,7 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -44,7 +44,7 @@ type engine interface {
 // newMirror opens the local copy of Config.Store.
 func newMirror(o *opening) (*mirror, error) {
 	if o.cfg.Store == nil {
-		return nil, fmt.Errorf("the configuration names the shared catalog %s: open its engine as Config.Store, or read the configuration with the store \"none\"", words.Address(o.cfg.StoreURL))
+		return nil, fmt.Errorf("the configuration names the shared catalog %s: open its engine as Config.Store, or read the configuration with the store \"none\"", endpoint.Shown(o.cfg.StoreURL))
 	}
 	e, ok := o.cfg.Store.(engine)
 	switch {

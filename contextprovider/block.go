@@ -260,7 +260,7 @@ type size struct {
 
 func (s *size) add(text string) {
 	s.tokens.Add(text)
-	s.chars += words.JSONLength(text)
+	s.chars += JSONLength(text)
 }
 
 func (s size) within(b Budget) bool {

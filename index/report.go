@@ -3,14 +3,14 @@ package index
 import (
 	"fmt"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 )
 
 // String returns the figures of r in one line, without its source and problems.
 func (r Report) String() string {
-	n := words.Thousands
+	n := figures.Thousands
 	s := fmt.Sprintf("%s found, %s added, %s changed, %s removed, %s refused, %s unchanged in %s",
-		n(r.Found), n(r.Added), n(r.Changed), n(r.Removed), n(r.Refused), n(r.Unchanged), words.Duration(r.Took))
+		n(r.Found), n(r.Added), n(r.Changed), n(r.Removed), n(r.Refused), n(r.Unchanged), figures.Duration(r.Took))
 	if r.Unreadable > 0 {
 		s += fmt.Sprintf(", %d unreadable", r.Unreadable)
 	}

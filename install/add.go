@@ -11,7 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/install/unpack"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -35,9 +35,9 @@ func (r Request) source() (Source, error) {
 	switch {
 	case r.Ref == "":
 	case s.Kind != Git:
-		return s, fmt.Errorf("source %q: only a repository has branches and tags; leave --ref out", words.Address(r.Source))
+		return s, fmt.Errorf("source %q: only a repository has branches and tags; leave --ref out", endpoint.Shown(r.Source))
 	case s.Ref != "" && s.Ref != r.Ref:
-		return s, fmt.Errorf("source %q names %s, and --ref %s; leave one of them out", words.Address(r.Source), s.Ref, r.Ref)
+		return s, fmt.Errorf("source %q names %s, and --ref %s; leave one of them out", endpoint.Shown(r.Source), s.Ref, r.Ref)
 	}
 	s.Ref = cmp.Or(r.Ref, s.Ref)
 	if r.Name != "" {
@@ -241,6 +241,6 @@ func (a *work) lookAt(c *Change) {
 	case same:
 		c.Action, c.Reason = Replace, `another version of it is installed; "skills update" shows what is new`
 	default:
-		c.Action, c.Reason = Replace, "a skill of this name is installed from "+words.Address(c.From.Source)
+		c.Action, c.Reason = Replace, "a skill of this name is installed from "+endpoint.Shown(c.From.Source)
 	}
 }

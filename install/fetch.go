@@ -13,7 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/install/remote"
 	"github.com/repertoire-skills/repertoire/install/unpack"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
 // A wish says what of a source is wanted.
@@ -66,7 +66,7 @@ func (in *Installer) fetch(ctx context.Context, st *stage, s Source, w wish) (fe
 	default:
 		f, err = in.fetchSite(ctx, st, s, w)
 	}
-	if from := words.Address(s.Origin); err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), from) {
+	if from := endpoint.Shown(s.Origin); err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), from) {
 		err = fmt.Errorf("fetching %s: %w", from, err)
 	}
 	return f, err

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -39,7 +39,7 @@ func (s Source) IsLocal() bool { return !strings.Contains(s.Origin, "://") && s.
 
 // String returns the source as people write it.
 func (s Source) String() string {
-	text := words.Address(s.Origin)
+	text := endpoint.Shown(s.Origin)
 	if s.Sub != "" {
 		text += " (folder " + s.Sub + ")"
 	}
@@ -69,7 +69,7 @@ func isArchive(name string) bool {
 func ParseSource(text string) (Source, error) {
 	s, err := parseSource(text)
 	if err != nil {
-		return Source{}, fmt.Errorf("source %q: %w", words.Address(text), err)
+		return Source{}, fmt.Errorf("source %q: %w", endpoint.Shown(text), err)
 	}
 	return s, nil
 }

@@ -21,7 +21,7 @@ func FuzzExcerpt(f *testing.F) {
 		for i, term := range words.Terms(query) {
 			h.add(term, i%5 == 4, float64(i%7))
 		}
-		text := words.PlainText(body)
+		text := plainText(body)
 		s := h.excerpt(text, length)
 		CheckSnippet(t, s, length)
 		inner := strings.TrimSuffix(strings.TrimPrefix(s.Text, "…"), "…")

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
@@ -18,7 +18,7 @@ func PartOfCatalog(unread int) string {
 	if unread == 1 {
 		verb = "has"
 	}
-	return fmt.Sprintf("part of the catalog: %s %s not been read yet", words.Count(unread, "folder"), verb)
+	return fmt.Sprintf("part of the catalog: %s %s not been read yet", figures.Count(unread, "folder"), verb)
 }
 
 // Caveat says in a sentence that some sources have not been read yet; "" if all have.

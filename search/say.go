@@ -3,8 +3,8 @@ package search
 import (
 	"fmt"
 
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/intent"
-	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Quiet says why a prompt gets no skill but those that it names; "" if it may get others.
@@ -13,7 +13,7 @@ func (r *Ranking) Quiet() string {
 	case r.Kind != "":
 		return "the prompt is " + intent.Kind(r.Kind).Phrase()
 	case r.Demand.Probability < r.Threshold:
-		likely, threshold := words.Percents(r.Demand.Probability, r.Threshold)
+		likely, threshold := figures.Percents(r.Demand.Probability, r.Threshold)
 		return fmt.Sprintf("this prompt looks %s likely to need a skill; the threshold is %s", likely, threshold)
 	}
 	return ""

@@ -54,7 +54,7 @@ func (x *explainer) Snippets(ctx context.Context, q Query, entries []Entry, leng
 				return err
 			}
 			if ok {
-				out[n] = h.excerpt(words.PlainText(words.Cut(s.Body, maxSnippetBody)), length)
+				out[n] = h.excerpt(plainText(words.Cut(s.Body, maxSnippetBody)), length)
 			}
 		}
 		return nil

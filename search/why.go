@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -198,7 +199,7 @@ func (e *Explanation) verdict(best rank.Scored) string {
 	case e.Demand.Probability < e.Threshold:
 		return "Not offered: " + e.Quiet() + "."
 	}
-	own, others := words.Percents(e.Probability, best.Probability)
+	own, others := figures.Percents(e.Probability, best.Probability)
 	return fmt.Sprintf("Far behind %s (%s against %s).", best.ID, own, others)
 }
 

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -72,6 +72,6 @@ func (w *walker) judgeTop() {
 		})
 		return
 	}
-	w.note(w.top, "skill-at-top", fmt.Errorf("it lies at the top of a folder with %s: it counts as one more skill, without their files", words.Count(others, "other skill")),
+	w.note(w.top, "skill-at-top", fmt.Errorf("it lies at the top of a folder with %s: it counts as one more skill, without their files", figures.Count(others, "other skill")),
 		"move it into a folder of its own; or, if all is one skill, name the folder above as the root")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
@@ -127,7 +128,7 @@ func levelOf(r *search.Ranking) (*level, []bar) {
 		Share: width(d.Probability), Threshold: width(r.Threshold), Reached: d.Probability >= r.Threshold,
 		Promise: r.Background.Promise(), Reference: r.Reference(),
 	}
-	l.Likely, l.Needed = words.Percents(d.Probability, r.Threshold)
+	l.Likely, l.Needed = figures.Percents(d.Probability, r.Threshold)
 	return l, barsOf(d.Terms)
 }
 

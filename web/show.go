@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -78,10 +79,10 @@ func (s *Site) functions() template.FuncMap {
 	return template.FuncMap{
 		"link":      s.link,
 		"asset":     s.asset,
-		"count":     words.Count,
-		"thousands": words.Thousands,
-		"percent":   words.Percent,
-		"ago":       func(t time.Time) string { return words.Ago(time.Since(t)) },
+		"count":     figures.Count,
+		"thousands": figures.Thousands,
+		"percent":   figures.Percent,
+		"ago":       func(t time.Time) string { return figures.Ago(time.Since(t)) },
 		"visible":   words.Visible,
 		"bytes":     bytesOf,
 		"sub":       func(data ...any) []any { return data }, // several values for one template
@@ -201,7 +202,7 @@ func download(w http.ResponseWriter, f *file) {
 func bytesOf(n int64) string {
 	switch {
 	case n < 1000:
-		return words.Count(int(n), "byte")
+		return figures.Count(int(n), "byte")
 	case n < 1_000_000:
 		return fmt.Sprintf("%.1f KB", float64(n)/1e3)
 	}

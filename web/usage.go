@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -137,7 +137,7 @@ func columns(days []usage.Day, counts func(usage.Day) []int) chart {
 		}
 		all, most = all+sum, max(most, sum)
 	}
-	c.Summary = fmt.Sprintf("%s in %s, at most %s on one day", words.Thousands(all), words.Count(len(days), "day"), words.Thousands(most))
+	c.Summary = fmt.Sprintf("%s in %s, at most %s on one day", figures.Thousands(all), figures.Count(len(days), "day"), figures.Thousands(most))
 	if most == 0 {
 		return c
 	}

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/install/unpack"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
 // Limits bound a download. nil means all zero values.
@@ -116,7 +116,7 @@ func open(ctx context.Context, address string, l Limits) (*response, error) {
 	r.timer = time.AfterFunc(l.Stall, func() { r.cancel(fmt.Errorf("the server sent nothing for %v; try again", l.Stall)) })
 	if err := r.get(u); err != nil {
 		r.close()
-		return nil, fmt.Errorf("downloading %s: %w", words.Address(u.String()), err)
+		return nil, fmt.Errorf("downloading %s: %w", endpoint.Shown(u.String()), err)
 	}
 	return r, nil
 }
@@ -134,7 +134,7 @@ func (r *response) get(u *url.URL) error {
 	r.url, r.body, r.length = resp.Request.URL, resp.Body, resp.ContentLength
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return &StatusError{words.Address(r.url.String()), resp.StatusCode}
+		return &StatusError{endpoint.Shown(r.url.String()), resp.StatusCode}
 	case r.length > r.limits.Bytes:
 		return r.tooLarge()
 	}
@@ -177,7 +177,7 @@ func (r *response) Read(p []byte) (int, error) {
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		err = fmt.Errorf("the connection ended after %d of %d bytes; try again", r.read, r.length)
 	}
-	return n, fmt.Errorf("downloading %s: %w", words.Address(r.url.String()), err)
+	return n, fmt.Errorf("downloading %s: %w", endpoint.Shown(r.url.String()), err)
 }
 
 func (r *response) close() {
@@ -198,7 +198,7 @@ func newClient(redirects int) *http.Client {
 		case len(via) > redirects:
 			return fmt.Errorf("the server redirects more than %d times", redirects)
 		case req.URL.Scheme != via[0].URL.Scheme:
-			return fmt.Errorf("the server redirects from %s to %s", via[0].URL.Scheme, words.Address(req.URL.String()))
+			return fmt.Errorf("the server redirects from %s to %s", via[0].URL.Scheme, endpoint.Shown(req.URL.String()))
 		}
 		return check(req.URL)
 	}}
@@ -216,13 +216,13 @@ func parse(address string) (*url.URL, error) {
 func check(u *url.URL) error {
 	switch {
 	case u.Host == "":
-		return fmt.Errorf("%s: the URL has no host", words.Address(u.String()))
+		return fmt.Errorf("%s: the URL has no host", endpoint.Shown(u.String()))
 	case u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()):
 		return nil
 	case u.Scheme == "http":
-		return fmt.Errorf("%s: others could change what comes over http; use https", words.Address(u.String()))
+		return fmt.Errorf("%s: others could change what comes over http; use https", endpoint.Shown(u.String()))
 	}
-	return fmt.Errorf("%s: only https is allowed", words.Address(u.String()))
+	return fmt.Errorf("%s: only https is allowed", endpoint.Shown(u.String()))
 }
 
 func isLoopback(host string) bool {

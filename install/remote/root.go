@@ -17,6 +17,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/install/unpack"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -52,7 +53,7 @@ func (r *Root) origin() string {
 	if r.File != "" {
 		return r.File
 	}
-	return words.Address(cmp.Or(r.Git, r.URL))
+	return endpoint.Shown(cmp.Or(r.Git, r.URL))
 }
 
 // retryAfter is how long a failed fetch is not tried again, unless the schedule is faster.

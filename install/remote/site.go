@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/install/unpack"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -64,7 +65,7 @@ func List(ctx context.Context, address string, l *Limits) (*Site, error) {
 		return nil, err
 	}
 	if err := s.parse(data); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", words.Address(s.Index), err)
+		return nil, fmt.Errorf("reading %s: %w", endpoint.Shown(s.Index), err)
 	}
 	return s, nil
 }
@@ -87,7 +88,7 @@ func (s *Site) fetchIndex(ctx context.Context, address string) ([]byte, error) {
 	}
 	base.Path = top + oldIndexPath
 	if _, oldErr := s.read(ctx, &base); oldErr == nil {
-		return nil, fmt.Errorf("%s has an index of version 0.1 only, which has no digests, so nobody could tell what was changed on the way; install from its repository", words.Address(u.String()))
+		return nil, fmt.Errorf("%s has an index of version 0.1 only, which has no digests, so nobody could tell what was changed on the way; install from its repository", endpoint.Shown(u.String()))
 	}
 	return nil, fmt.Errorf("%w; it has no index of skills", err)
 }
@@ -192,7 +193,7 @@ func (s *Site) fetch(ctx context.Context, one Listed, to string) error {
 		return err
 	}
 	if got != one.Digest {
-		return fmt.Errorf("%s has the digest %s, and the index says %s; the file was changed, or the site is being updated", words.Address(one.URL), got, one.Digest)
+		return fmt.Errorf("%s has the digest %s, and the index says %s; the file was changed, or the site is being updated", endpoint.Shown(one.URL), got, one.Digest)
 	}
 	if !one.Archive {
 		err = unpack.Folder(ctx, stage, to, s.limits.Unpack)

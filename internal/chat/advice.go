@@ -8,7 +8,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/openai"
 	"github.com/repertoire-skills/repertoire/internal/config"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
 // Missing says what is missing to ask a model, and how to set it; nil means nothing.
@@ -54,11 +54,11 @@ func Advice(err error, m config.Model) string {
 	case refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden:
 		return keyAdvice(m)
 	case refused.Status == http.StatusNotFound:
-		return "check --base-url (it is " + words.Address(m.BaseURL) + ", and usually ends in /v1) and --model (it is " + m.Model + ")"
+		return "check --base-url (it is " + endpoint.Shown(m.BaseURL) + ", and usually ends in /v1) and --model (it is " + m.Model + ")"
 	case refused.Status == http.StatusTooManyRequests:
 		return "the server is busy, or your quota is used up; ask again later"
 	case refused.Status == 0:
-		return "check that the server of --base-url runs: " + words.Address(m.BaseURL)
+		return "check that the server of --base-url runs: " + endpoint.Shown(m.BaseURL)
 	}
 	return ""
 }

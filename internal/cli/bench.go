@@ -14,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/evals"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -325,7 +326,7 @@ func inCatalog(ctx context.Context, ui *screen, d *bench.Dataset, setup *bench.S
 		return fmt.Errorf("indexing %s: %w", d.Name, err)
 	}
 	defer c.Close() // a file in the temporary folder; what was measured holds
-	ui.noteVerbose("%s: %s indexed in %s", d.Name, count(c.Skills, "skill"), words.Duration(time.Since(start)))
+	ui.noteVerbose("%s: %s indexed in %s", d.Name, count(c.Skills, "skill"), figures.Duration(time.Since(start)))
 	searching := ui.progress("searching "+d.Name, 1)
 	defer searching.done()
 	o.Step = searching.set

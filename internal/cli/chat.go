@@ -16,9 +16,9 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/chat"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/internal/runner"
 	"github.com/repertoire-skills/repertoire/internal/trust"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -278,5 +278,5 @@ func (k *chatter) observe(e usage.Event) {
 
 // where says who answers.
 func (k *chatter) where() string {
-	return fmt.Sprintf("%s at %s", k.model.Model, words.Address(k.model.BaseURL))
+	return fmt.Sprintf("%s at %s", k.model.Model, endpoint.Shown(k.model.BaseURL))
 }

@@ -12,7 +12,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/repertoire-skills/repertoire/agent"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -169,7 +169,7 @@ func (s *chatScreen) ran(e usage.Event, skill string) {
 	if e.Exit != 0 {
 		status = fmt.Sprintf("exit status %d, ", e.Exit)
 	}
-	s.aside("ran %s%s (%s%s)", skill, e.What, status, words.Duration(e.Duration))
+	s.aside("ran %s%s (%s%s)", skill, e.What, status, figures.Duration(e.Duration))
 	for _, gap := range e.Unprotected {
 		if !slices.Contains(s.told, gap) {
 			s.told = append(s.told, gap)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/internal/chat"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 )
 
 // talk reads prompts and commands from a terminal until the person ends the chat.
@@ -99,7 +99,7 @@ func (k *chatter) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	k.ui.note("the chat is shortened from %s to %s", words.Thousands(c.Before), count(c.After, "token"))
+	k.ui.note("the chat is shortened from %s to %s", figures.Thousands(c.Before), count(c.After, "token"))
 	if len(c.Forgotten) > 0 {
 		k.ui.note("no longer loaded: %s", strings.Join(c.Forgotten, ", "))
 	}

@@ -21,7 +21,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/install"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -256,4 +256,4 @@ func (s *session) flags() ([]string, error) {
 }
 
 // count returns a number with its noun.
-func count(n int, noun string) string { return words.Count(n, noun) }
+func count(n int, noun string) string { return figures.Count(n, noun) }

@@ -8,7 +8,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"github.com/repertoire-skills/repertoire/internal/doctor"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 )
 
 const (
@@ -51,7 +51,7 @@ func (p page) summary(r *doctor.Report) string {
 		lines = append(lines, cut(headingOf(sections[i]), p.width))
 		lines = append(lines, within(blocks[i], n, len(sections[i].Rows))...)
 	}
-	last := fmt.Sprintf("\"skills doctor NAME\" shows one skill, \"skills doctor --all\" each finding (%s).", words.Thousands(len(r.Findings)))
+	last := fmt.Sprintf("\"skills doctor NAME\" shows one skill, \"skills doctor --all\" each finding (%s).", figures.Thousands(len(r.Findings)))
 	return strings.Join(append(lines, cut(last, p.width)), "\n")
 }
 
@@ -103,7 +103,7 @@ func within(rows [][]string, n, all int) []string {
 			i++
 		}
 		if i < all {
-			lines = append(lines, fmt.Sprintf("  … and %s more", words.Thousands(all-i)))
+			lines = append(lines, fmt.Sprintf("  … and %s more", figures.Thousands(all-i)))
 		}
 		break
 	}
@@ -124,7 +124,7 @@ func (p page) row(row doctor.Row) []string {
 	switch {
 	case row.Many != nil:
 		names := cut(p.line(strings.Join(row.Many[:min(namesWidth, len(row.Many))], ", ")), namesWidth)
-		return p.folded(fmt.Sprintf("%s %s (%s): %s", words.Thousands(len(row.Many)), row.Rule, names, row.Text), indent, indent+indent)
+		return p.folded(fmt.Sprintf("%s %s (%s): %s", figures.Thousands(len(row.Many)), row.Rule, names, row.Text), indent, indent+indent)
 	case row.Skill == "":
 		text := row.Text
 		if row.Place != "" {

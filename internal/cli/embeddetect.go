@@ -17,8 +17,8 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/detect"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/setup"
-	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // detectResult is what "embed --detect --json" prints.
@@ -191,10 +191,10 @@ func (d *detectRun) propose(ctx context.Context, c detect.Choice) error {
 	missing := d.missing(ctx, c)
 	d.result.Chosen = &detectChosen{
 		Address: c.Address, Model: c.Name, Dimension: t.Dim, InUse: c.InUse, Batch: t.Size, Missing: missing,
-		FirstMS: ms(t.First), PromptMS: ms(t.Prompt), BatchMS: ms(t.Batch), Seconds: rounded(t.Estimate(missing).Seconds()),
+		FirstMS: figures.Milliseconds(t.First), PromptMS: figures.Milliseconds(t.Prompt), BatchMS: figures.Milliseconds(t.Batch), Seconds: figures.Rounded(t.Estimate(missing).Seconds()),
 	}
 	d.note("%s: %s dimensions; %s for a prompt, %s for %s (medians of %d)",
-		c.Name, words.Thousands(t.Dim), words.Duration(t.Prompt), words.Duration(t.Batch), count(t.Size, "text"), t.Rounds)
+		c.Name, figures.Thousands(t.Dim), figures.Duration(t.Prompt), figures.Duration(t.Batch), count(t.Size, "text"), t.Rounds)
 	if deadline := cmp.Or(d.settings.Deadline, 250*time.Millisecond); t.Prompt > deadline {
 		d.note("prompts must be embedded within %v, so most would be ranked by text alone; set a longer deadline in the configuration, or take a smaller model", deadline)
 	}
@@ -291,7 +291,7 @@ func (d *detectRun) printNext(missing int, t detect.Timing) {
 	if missing == 0 {
 		d.note("next: \"skills index\" finds the skills and embeds them")
 	} else {
-		d.note("next: \"skills embed\" embeds %s, in about %s; until then ranking goes on without it", count(missing, "text"), words.Duration(t.Estimate(missing)))
+		d.note("next: \"skills embed\" embeds %s, in about %s; until then ranking goes on without it", count(missing, "text"), figures.Duration(t.Estimate(missing)))
 	}
 	d.note("to see on the evals beside your skills what it buys: \"skills bench --from-evals --embedder static --json >before.json\", then \"skills bench --from-evals --compare before.json\"")
 }
@@ -316,5 +316,3 @@ func (d *detectRun) missing(ctx context.Context, c detect.Choice) int {
 	}
 	return covered.Texts - covered.Embedded
 }
-
-func ms(t time.Duration) float64 { return rounded(float64(t) / float64(time.Millisecond)) }

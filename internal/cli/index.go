@@ -14,6 +14,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -188,11 +189,11 @@ func printIndex(ctx context.Context, ui *screen, c *catalog, reports []repertoir
 		return err
 	}
 	if ui.json {
-		took := milliseconds(time.Since(start))
+		took := figures.Milliseconds(time.Since(start))
 		return ui.printJSON(indexResult{offered, found, mode, c.Path(), took, append([]repertoire.Report{}, reports...)})
 	}
 	total := index.Total(reports)
-	n := words.Thousands
+	n := figures.Thousands
 	if now := c.Shared(); now.State != "" {
 		return ui.printText(lineOf("%s offered, of %s found, as the shared catalog is now", count(offered, "skill"), n(found)) +
 			lineOf("ranking: %s", mode) + lineOf("copy: %s", filepath.Dir(c.Path())))

@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/install"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -124,7 +125,7 @@ func (r *installRun) printChanges(result *install.Result) {
 	if len(result.Changes) == 0 {
 		r.note(noInstalled)
 	} else if same > 0 {
-		r.note("%s of %s: nothing new", words.Thousands(same), count(len(result.Changes), "skill"))
+		r.note("%s of %s: nothing new", figures.Thousands(same), count(len(result.Changes), "skill"))
 	}
 }
 
@@ -153,5 +154,5 @@ func sentence(c *install.Change, done bool) string {
 	if c.To.Signature != nil {
 		parts = append(parts, "signed with "+c.To.Signature.Kind)
 	}
-	return fmt.Sprintf("%s from %s (%s)", verb, words.Address(c.To.Source), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s from %s (%s)", verb, endpoint.Shown(c.To.Source), strings.Join(parts, ", "))
 }

@@ -3,11 +3,11 @@ package cli
 import (
 	"encoding/json"
 	"io"
-	"math"
 	"time"
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -60,7 +60,7 @@ type ranking struct {
 }
 
 func (c *catalog) rankingOf(r search.Ranking) ranking {
-	out := ranking{r.Mode, c.stale, search.PartOf(r.Unread), "", r.Kind, rounded(r.Demand.Probability), rounded(r.Threshold), nil}
+	out := ranking{r.Mode, c.stale, search.PartOf(r.Unread), "", r.Kind, figures.Rounded(r.Demand.Probability), figures.Rounded(r.Threshold), nil}
 	if !r.AsOf.IsZero() {
 		out.AsOf = r.AsOf.UTC().Format(time.RFC3339)
 	}
@@ -137,20 +137,22 @@ func triggerOf(t *search.Trigger) *hitTrigger {
 	if t == nil {
 		return nil
 	}
-	return &hitTrigger{t.Kind, t.Text, rounded(t.Value)}
+	return &hitTrigger{t.Kind, t.Text, figures.Rounded(t.Value)}
 }
 
 func resultOf(h repertoire.Hit) resultHit {
 	return resultHit{
-		ID: h.ID, Name: h.Name, Description: h.Description, Score: rounded(h.Score), Probability: rounded(h.Probability), Source: h.Source,
+		ID: h.ID, Name: h.Name, Description: h.Description, Score: figures.Rounded(h.Score), Probability: figures.Rounded(h.Probability), Source: h.Source,
 		Path: h.Location, Relevant: h.Relevant, Copies: idsOf(h.Copies), RequiredBy: h.RequiredBy,
-		Why: hitWhy{Terms: roundedTerms(h.Terms), Matched: h.Matched, Strength: rounded(h.Strength),
-			Coverage: rounded(h.Coverage), Evidence: rounded(h.Evidence), Trigger: triggerOf(h.Trigger), Rerank: h.RerankScore},
+		Why: hitWhy{Terms: roundedTerms(h.Terms), Matched: h.Matched, Strength: figures.Rounded(h.Strength),
+			Coverage: figures.Rounded(h.Coverage), Evidence: figures.Rounded(h.Evidence), Trigger: triggerOf(h.Trigger), Rerank: h.RerankScore},
 	}
 }
 
 func roundedTerms(terms []rank.Term) []rank.Term {
-	return mapped(terms, func(t rank.Term) rank.Term { return rank.Term{Name: t.Name, Value: rounded(t.Value), Weight: t.Weight} })
+	return mapped(terms, func(t rank.Term) rank.Term {
+		return rank.Term{Name: t.Name, Value: figures.Rounded(t.Value), Weight: t.Weight}
+	})
 }
 
 func idsOf(entries []repertoire.Entry) []string {
@@ -244,9 +246,4 @@ type embedderEntry struct {
 	Embedded  int    `json:"embedded"`
 	Texts     int    `json:"texts"`
 	InUse     bool   `json:"in_use"`
-}
-
-// rounded keeps three decimals: more of them only show that machines differ.
-func rounded(x float64) float64 {
-	return math.Round(x*1000) / 1000
 }

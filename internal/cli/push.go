@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/push"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -184,7 +185,7 @@ func pushedSources(s *session, cmd *cobra.Command, settings *config.Settings, o 
 }
 
 func pushOf(r *push.Result, name string, dryRun bool, took time.Duration) pushResult {
-	out := pushResult{Store: name, DryRun: dryRun, Generation: r.After.Number, TookMS: milliseconds(took), Shared: r.Shared}
+	out := pushResult{Store: name, DryRun: dryRun, Generation: r.After.Number, TookMS: figures.Milliseconds(took), Shared: r.Shared}
 	if r.Unembedded != nil {
 		out.Unembedded = r.Unembedded.Error()
 	}
@@ -253,7 +254,7 @@ func pushText(ui *screen, out pushResult, r *push.Result) string {
 
 // sourceLine is the line of one source.
 func sourceLine(s pushedSource, dryRun bool) string {
-	n := words.Thousands
+	n := figures.Thousands
 	switch {
 	case s.Kept != "":
 		return lineOf("%s: not pushed", s.Source)
@@ -287,7 +288,7 @@ func skillLines(ui *screen, sign string, skills []push.Skill) string {
 	var b strings.Builder
 	for i, s := range skills {
 		if i == fewSkills && len(skills) > fewSkills+1 && !ui.verbose {
-			b.WriteString(lineOf("  %s %s more (--verbose lists all)", sign, words.Thousands(len(skills)-i)))
+			b.WriteString(lineOf("  %s %s more (--verbose lists all)", sign, figures.Thousands(len(skills)-i)))
 			break
 		}
 		if s.Name == "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -138,7 +139,7 @@ func runSearch(ctx context.Context, ui *screen, c *catalog, q repertoire.Query) 
 		for i, s := range snippets {
 			results[i].Snippet = snippetOf(s)
 		}
-		return ui.printJSON(searchResult{Query: q.Text, ranking: c.rankingOf(answer.Ranking), TookMS: milliseconds(took),
+		return ui.printJSON(searchResult{Query: q.Text, ranking: c.rankingOf(answer.Ranking), TookMS: figures.Milliseconds(took),
 			NothingFits: len(results) == 0 && !q.Syntax, Unfit: answer.Unfit, Results: results})
 	}
 	if len(answer.Hits) == 0 && answer.Unfit == 0 {
@@ -190,7 +191,7 @@ func printHits(ui *screen, q repertoire.Query, answer repertoire.Answer, snippet
 		}
 		wanted := decimals(h.Probability)
 		if marks {
-			wanted = words.Percent(h.Probability)
+			wanted = figures.Percent(h.Probability)
 		}
 		rows = append(rows, []string{name, decimals(h.Score), wanted, h.Source, h.Description})
 		if marks {
@@ -205,14 +206,14 @@ func printHits(ui *screen, q repertoire.Query, answer repertoire.Answer, snippet
 	}
 	wanted := ""
 	if !q.Syntax {
-		wanted = fmt.Sprintf("this text looks %s likely to need a skill; ", words.Percent(answer.Demand.Probability))
+		wanted = fmt.Sprintf("this text looks %s likely to need a skill; ", figures.Percent(answer.Demand.Probability))
 	}
 	if marks {
 		more := ""
 		if answer.Unfit > 0 && len(answer.Hits) < q.Limit {
 			more = "; --all lists skills that hardly fit"
 		}
-		ui.note("%sranking: %s, %s%s", wanted, answer.Mode, words.Duration(took), more)
+		ui.note("%sranking: %s, %s%s", wanted, answer.Mode, figures.Duration(took), more)
 	}
 	return nil
 }
@@ -267,5 +268,3 @@ func plainLine(s string) string {
 		return r
 	}, words.Clean(s))
 }
-
-func milliseconds(d time.Duration) float64 { return rounded(float64(d) / float64(time.Millisecond)) }

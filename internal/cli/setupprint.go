@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/setup"
-	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // carryOut shows a plan and, if the user wants that, does it. Then it tries what is set up.
@@ -58,7 +58,7 @@ func someLines(diff string) string {
 	if more <= 1 {
 		return diff
 	}
-	return strings.Join(lines[:most], "") + fmt.Sprintf("… and %s more lines (--dry-run shows all)\n", words.Thousands(more))
+	return strings.Join(lines[:most], "") + fmt.Sprintf("… and %s more lines (--dry-run shows all)\n", figures.Thousands(more))
 }
 
 // showDiffs prints how the files will change if somebody is asked or only wants to see that,

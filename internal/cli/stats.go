@@ -12,7 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -109,7 +109,7 @@ func runStats(ctx context.Context, s *session, c *catalog, days int) error {
 // printStats prints the counts, the longest lists cut.
 func printStats(ui *screen, s *usage.Stats, skills int) error {
 	fmt.Fprintf(ui.stdout, "%s since %s. Of %s, %s wanted work done; %s of these got no skill.\n\n", count(s.Events, "event"), s.From.Local().Format(time.DateOnly),
-		count(s.Prompts, "prompt"), words.Thousands(s.Needed), words.Thousands(s.Silent))
+		count(s.Prompts, "prompt"), figures.Thousands(s.Needed), figures.Thousands(s.Silent))
 	number := strconv.Itoa
 	err := ui.rows([]string{"CLIENT", "PROMPTS", "OFFERS", "LOADS", ""}, mapped(s.Clients, func(c usage.Client) []string {
 		return []string{c.Name, number(c.Prompts), number(c.Offers), number(c.Loads), unseenLoads(c)}
@@ -132,8 +132,8 @@ func printStats(ui *screen, s *usage.Stats, skills int) error {
 			names = append(names, n.ID)
 		}
 	}
-	printNames(ui, "Offered but never loaded: "+words.Thousands(unloaded), names)
-	printNames(ui, fmt.Sprintf("Never offered: %s of %s", words.Thousands(len(s.Never)), count(skills, "skill")), s.Never)
+	printNames(ui, "Offered but never loaded: "+figures.Thousands(unloaded), names)
+	printNames(ui, fmt.Sprintf("Never offered: %s of %s", figures.Thousands(len(s.Never)), count(skills, "skill")), s.Never)
 	printNames(ui, "Loaded without an offer", mapped(s.Misses, func(m usage.Miss) string {
 		return fmt.Sprintf("%s (%d×, %d after a search)", m.ID, m.Times, m.Searched)
 	}))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/status"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -244,7 +245,7 @@ func (s statusScreen) skills() []line {
 	case s.Catalog.State == status.Missing:
 		what = count(s.Skills, "skill") + " found, and none is read yet"
 	case s.Held > 0:
-		what += fmt.Sprintf(", %s not (shadowed, disabled, refused …)", words.Thousands(s.Held))
+		what += fmt.Sprintf(", %s not (shadowed, disabled, refused …)", figures.Thousands(s.Held))
 	}
 	lines := s.lines("Skills", what)
 	shown, more := s.Sources, 0
@@ -255,10 +256,10 @@ func (s statusScreen) skills() []line {
 		shown = shown[:maxSources]
 	}
 	for _, src := range shown {
-		lines = append(lines, line{"", fmt.Sprintf("%6s  %s", words.Thousands(src.Skills), oneLine(s.place(src)))})
+		lines = append(lines, line{"", fmt.Sprintf("%6s  %s", figures.Thousands(src.Skills), oneLine(s.place(src)))})
 	}
 	if more > 0 {
-		lines = append(lines, line{"", fmt.Sprintf("%6s  in %d more places", words.Thousands(more), len(s.Sources)-maxSources)})
+		lines = append(lines, line{"", fmt.Sprintf("%6s  in %d more places", figures.Thousands(more), len(s.Sources)-maxSources)})
 	}
 	return lines
 }
@@ -283,7 +284,7 @@ func (s statusScreen) catalog() []line {
 		what := "no copy of the shared one yet, which is in "
 		switch {
 		case s.Catalog.State == status.Current && s.Catalog.Heard != nil:
-			what = "as of " + words.Ago(s.now.Sub(*s.Catalog.Heard)) + ", a copy of the shared one in "
+			what = "as of " + figures.Ago(s.now.Sub(*s.Catalog.Heard)) + ", a copy of the shared one in "
 		case s.Catalog.State == status.Current:
 			what = "a copy of the shared one in "
 		}
@@ -316,7 +317,7 @@ func (s statusScreen) offers() []line {
 				what += " (" + o.Because + ")"
 			}
 		}
-		lines = append(lines, line{"", oneLine(fmt.Sprintf("%s, %s: %s", words.Ago(s.now.Sub(o.Time)), cmp.Or(o.Client, "unknown"), what))})
+		lines = append(lines, line{"", oneLine(fmt.Sprintf("%s, %s: %s", figures.Ago(s.now.Sub(o.Time)), cmp.Or(o.Client, "unknown"), what))})
 	}
 	lines[0].label = "Offers"
 	return lines

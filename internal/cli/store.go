@@ -9,7 +9,8 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/config"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/store/postgres"
 )
 
@@ -62,7 +63,7 @@ func (s *session) checkFolders(cmd *cobra.Command) error {
 		return nil
 	}
 	return &usageError{at.CommandPath(), fmt.Errorf("%q works on folders of this machine, but the catalog is the shared one in %s; with --store %s it does",
-		at.CommandPath(), words.Address(url), config.NoStore)}
+		at.CommandPath(), endpoint.Shown(url), config.NoStore)}
 }
 
 // storeArgs returns the flags of a shared catalog for another process, whose arguments
@@ -70,8 +71,8 @@ func (s *session) checkFolders(cmd *cobra.Command) error {
 func (s *session) storeArgs() ([]string, error) {
 	var list []string
 	if s.store != "" {
-		if words.Address(s.store) != s.store {
-			return nil, fmt.Errorf("--store %s may hold a password, which others would see; keep the password in ~/.pgpass or a service file", words.Address(s.store))
+		if endpoint.Shown(s.store) != s.store {
+			return nil, fmt.Errorf("--store %s may hold a password, which others would see; keep the password in ~/.pgpass or a service file", endpoint.Shown(s.store))
 		}
 		list = append(list, "--store", s.store)
 	}
@@ -86,5 +87,5 @@ func oldCopy(now repertoire.Shared, cause error) string {
 	if now.Heard.IsZero() {
 		return fmt.Sprintf("the answer may be old: %v", cause)
 	}
-	return fmt.Sprintf("the answer is %s old: %v", words.Duration(time.Since(now.Heard).Round(time.Second)), cause)
+	return fmt.Sprintf("the answer is %s old: %v", figures.Duration(time.Since(now.Heard).Round(time.Second)), cause)
 }

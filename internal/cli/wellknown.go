@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/wellknown"
-	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const wellKnownHelp = `Well-known writes the skills to DIR/.well-known as static files, for a server
@@ -85,5 +85,5 @@ func runWellKnown(ctx context.Context, ui *screen, c *catalog, dir string) error
 		ui.note("%s is not needed any more, but was changed since it was written, and is kept", name)
 	}
 	return ui.printText(lineOf("%s in %s (%s), %s in the form of version 0.1; %s of before removed",
-		count(done.Skills, "skill"), dir, count(done.Archives, "archive"), words.Thousands(done.Old), count(len(done.Removed), "file")))
+		count(done.Skills, "skill"), dir, count(done.Archives, "archive"), figures.Thousands(done.Old), count(len(done.Removed), "file")))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -128,9 +128,9 @@ func explain(e repertoire.Explanation) string {
 		say("  rank      %d of %d%s", e.Rank, e.Of, behind)
 	}
 	say("  score     %.3f%s", e.Score, addends(e.Terms))
-	say("  wanted    %s likely", words.Percent(e.Probability))
+	say("  wanted    %s likely", figures.Percent(e.Probability))
 	if d := e.Demand; len(d.Terms) > 0 {
-		likely, threshold := words.Percents(d.Probability, e.Threshold)
+		likely, threshold := figures.Percents(d.Probability, e.Threshold)
 		say("  demand    %s likely, threshold %s; log odds %.2f%s", likely, threshold, math.Log(d.Probability/(1-d.Probability)), addends(d.Terms))
 	}
 	sayThreshold(say, e.Ranking)

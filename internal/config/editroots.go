@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/edit"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/source"
@@ -192,7 +193,7 @@ func ShowRoots(s Settings) ([]ShownRoot, error) {
 		r := s.Roots[i]
 		info, err := os.Stat(r.Path)
 		list = append(list, ShownRoot{
-			Label: labels[i], Path: r.Path, From: words.Address(r.Git + r.URL), Ref: r.Ref, Trusted: r.Trusted || !r.Elsewhere(),
+			Label: labels[i], Path: r.Path, From: endpoint.Shown(r.Git + r.URL), Ref: r.Ref, Trusted: r.Trusted || !r.Elsewhere(),
 			Missing: err != nil || !info.IsDir(), Origin: origin.Origin, Place: origin.Place,
 		})
 	}

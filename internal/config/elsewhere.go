@@ -14,6 +14,7 @@ import (
 	"github.com/robfig/cron/v3"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
@@ -50,7 +51,7 @@ func (p *parser) fetchedKeys(r *Root) keys {
 func valid(text *string, check func(string) error) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if err := check(*text); err != nil {
-			return errorf(n, "roots: %q: %w", words.Address(*text), err)
+			return errorf(n, "roots: %q: %w", endpoint.Shown(*text), err)
 		}
 		return nil
 	}

@@ -7,7 +7,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
-	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // A Model is the model that "skills chat" asks. Nothing is sent to a server that nobody
@@ -52,7 +51,7 @@ func modelKeys(m *Model) keys {
 		if m.BaseURL == "" {
 			return nil
 		}
-		return words.Address(m.BaseURL)
+		return endpoint.Shown(m.BaseURL)
 	}
 	variable := text(&m.KeyEnv).check(func(n *yaml.Node) error {
 		if m.KeyEnv == "-" {

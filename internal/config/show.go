@@ -5,7 +5,7 @@ import (
 	"maps"
 	"os"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -77,14 +77,14 @@ func (s *Settings) shown(key string, v value, o *Options) Shown {
 	case key == "store" && os.Getenv(storeVariable) != "":
 		set.Origin, set.Place = OriginVariable, storeVariable
 	case key == "model.base_url" && os.Getenv(modelBase) != "":
-		set.Value, set.Origin, set.Place = words.Address(os.Getenv(modelBase)), OriginVariable, modelBase
+		set.Value, set.Origin, set.Place = endpoint.Shown(os.Getenv(modelBase)), OriginVariable, modelBase
 	case key == "model.model" && os.Getenv(modelName) != "":
 		set.Value, set.Origin, set.Place = os.Getenv(modelName), OriginVariable, modelName
 	case o.OnlyRoots && (key == "project" || key == "user" || key == "bundled"):
 		set.Origin, set.Place = OriginFlag, "--only-root"
 	case set.Origin != OriginDefault:
 	case key == "model.base_url" && os.Getenv(openAIBase) != "":
-		set.Value, set.Origin, set.Place = words.Address(os.Getenv(openAIBase)), OriginVariable, openAIBase
+		set.Value, set.Origin, set.Place = endpoint.Shown(os.Getenv(openAIBase)), OriginVariable, openAIBase
 	case key == "install_dir":
 		set.Value, _ = s.InstalledDir() // without a home there is none
 	case key == "disturb" && s.Threshold != 0:
@@ -93,10 +93,10 @@ func (s *Settings) shown(key string, v value, o *Options) Shown {
 		set.Value = v.standard
 	}
 	if e := s.Embedder.OpenAI; key == "embedder" && e != nil {
-		set.Value = map[string]any{EmbedderOpenAI: map[string]any{"base_url": words.Address(e.BaseURL), "model": e.Model}}
+		set.Value = map[string]any{EmbedderOpenAI: map[string]any{"base_url": endpoint.Shown(e.BaseURL), "model": e.Model}}
 	}
 	if r := s.Reranker; key == "reranker" && r != nil {
-		set.Value = map[string]any{string(r.API): map[string]any{"base_url": words.Address(r.BaseURL), "model": r.Model}}
+		set.Value = map[string]any{string(r.API): map[string]any{"base_url": endpoint.Shown(r.BaseURL), "model": r.Model}}
 	}
 	return set
 }
@@ -116,7 +116,7 @@ func shownRoots(roots []Root) (list []Shown) {
 			set.Origin, set.Place = OriginFlag, "--root"
 		}
 		root := make(map[string]any)
-		for key, text := range map[string]string{"path": r.Path, "label": r.Label, "git": words.Address(r.Git), "url": words.Address(r.URL), "ref": r.Ref, "folder": r.Sub, "fetch": r.Fetch} {
+		for key, text := range map[string]string{"path": r.Path, "label": r.Label, "git": endpoint.Shown(r.Git), "url": endpoint.Shown(r.URL), "ref": r.Ref, "folder": r.Sub, "fetch": r.Fetch} {
 			if text != "" {
 				root[key] = text
 			}

@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
 // scalar returns the text of a value. what names the expected value in errors.
@@ -47,7 +47,7 @@ func secret(to *string) value {
 		if *to == "" {
 			return nil
 		}
-		return words.Address(*to)
+		return endpoint.Shown(*to)
 	}
 	return v
 }

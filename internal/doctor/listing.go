@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -38,7 +39,7 @@ func (d *diagnosis) listing(ctx context.Context, c *repertoire.Catalog, a *reper
 	})
 	var longest []string
 	for _, e := range entries[:min(3, len(entries))] {
-		longest = append(longest, fmt.Sprintf("%s (%s)", e.ID, words.Thousands(costs[e.ID])))
+		longest = append(longest, fmt.Sprintf("%s (%s)", e.ID, figures.Thousands(costs[e.ID])))
 	}
 	of := "the catalog"
 	if a != nil {
@@ -46,7 +47,7 @@ func (d *diagnosis) listing(ctx context.Context, c *repertoire.Catalog, a *reper
 	}
 	d.report.Add(skill.Problem{Rule: "listing-cost", Severity: skill.Note, Path: "configuration",
 		Message: fmt.Sprintf("Listing all %s skills of %s costs a client %s tokens in every prompt; the longest are %s",
-			words.Thousands(len(entries)), of, words.Thousands(total), strings.Join(longest, ", ")),
+			figures.Thousands(len(entries)), of, figures.Thousands(total), strings.Join(longest, ", ")),
 		Hint: "shorten the longest descriptions, or keep the skills out of folders that clients list themselves"})
 	return nil
 }

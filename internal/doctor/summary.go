@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -176,7 +177,7 @@ func (r *Row) number() string {
 	if r.first.Skill == "" {
 		what = "places"
 	}
-	return words.Thousands(len(r.Many)) + " " + what + ":"
+	return figures.Thousands(len(r.Many)) + " " + what + ":"
 }
 
 // lowerFirst returns a text with a small first letter, unless it begins with an abbreviation.

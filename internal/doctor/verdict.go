@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -57,14 +58,14 @@ func (v Verdict) String() string {
 		case 1:
 			parts = append(parts, one)
 		default:
-			parts = append(parts, words.Thousands(n)+" "+many)
+			parts = append(parts, figures.Thousands(n)+" "+many)
 		}
 	}
 	say(v.Unseen, "1 is not seen by any model now", "are not seen by any model now")
 	say(v.Confusing, "1 may confuse models", "may confuse models")
 	say(v.Author, "1 is for its author to mend", "are for their authors to mend")
 	say(v.Setup, "1 client or setting needs you", "clients or settings need you")
-	s := words.Count(v.Skills, "skill") + ": "
+	s := figures.Count(v.Skills, "skill") + ": "
 	switch {
 	case len(parts) > 0:
 		s += strings.Join(parts, ", ")
@@ -78,7 +79,7 @@ func (v Verdict) String() string {
 	case 1:
 		s += "; 1 finding is ignored"
 	default:
-		s += "; " + words.Thousands(v.Ignored) + " findings are ignored"
+		s += "; " + figures.Thousands(v.Ignored) + " findings are ignored"
 	}
 	s += "."
 	if v.First != "" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -99,7 +100,7 @@ func (o *Outcome) Says() string {
 	case o.Result == Lost:
 		return "lost to " + o.To
 	case o.Result == Below:
-		likely, threshold := words.Percents(o.Demand, o.Threshold)
+		likely, threshold := figures.Percents(o.Demand, o.Threshold)
 		return fmt.Sprintf("below the rate (%s, needed %s)", likely, threshold)
 	case o.Result == Kind:
 		return "of a kind that needs no skill"

@@ -60,7 +60,7 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 // from if the server cannot know whether it is still true.
 func textOf(s *api.Suggestion, room int) (string, error) {
 	block := words.Clean(s.Block)
-	switch length := words.JSONLength(block); {
+	switch length := contextprovider.JSONLength(block); {
 	case length > room:
 		return "", fmt.Errorf("the server has answered with %d characters, the client has room for %d", length, room)
 	case block == "" || s.AsOf == nil:

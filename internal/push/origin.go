@@ -17,8 +17,8 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/regular"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/store"
 )
 
@@ -217,7 +217,7 @@ type OriginError struct {
 }
 
 func (e *OriginError) Error() string {
-	return fmt.Sprintf("the catalog has %s from another repository or machine (origin %s, this is %s), with %s", e.Label, ShortOrigin(e.Has), cmp.Or(ShortOrigin(e.Own), "unknown"), words.Count(e.Skills, "skill"))
+	return fmt.Sprintf("the catalog has %s from another repository or machine (origin %s, this is %s), with %s", e.Label, ShortOrigin(e.Has), cmp.Or(ShortOrigin(e.Own), "unknown"), figures.Count(e.Skills, "skill"))
 }
 
 // checkOrigin fails if the catalog has a source from elsewhere that is not to be replaced.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -225,7 +225,7 @@ func (s *pushed) kept(before int) string {
 	case r.Away:
 		return "it cannot be read here"
 	case r.Found == 0 && before > 0 && r.Complete:
-		return "no skill was found here, but the catalog has " + words.Count(before, "skill") + " of it"
+		return "no skill was found here, but the catalog has " + figures.Count(before, "skill") + " of it"
 	}
 	return ""
 }

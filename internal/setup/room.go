@@ -10,7 +10,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/edit"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -72,7 +72,7 @@ func (e *Env) namesFit(c client.Client, b budget, skills []Listed) bool {
 // shortage says what a client leaves out of the listing of its skills, and why. Its first
 // sentence stands alone.
 func (e *Env) shortage(c client.Client, b budget, skills []Listed) string {
-	n := words.Thousands
+	n := figures.Thousands
 	if b.Unit == "skills" {
 		return fmt.Sprintf("%s lists %s of your %s skills and drops the others.", c.Title, n(b.Lists), n(b.Skills))
 	}
@@ -143,7 +143,7 @@ func dropped(title, room string, l client.Listing, listed []Listed, used func(Li
 	message := fmt.Sprintf("%s drops %s%s descriptions of your skills. %s, and drops what it invoked least", title, about, outOf(all-kept, all), room)
 	switch {
 	case left < 0:
-		return fmt.Sprintf("%s; the names alone take %s.", message, words.Thousands(l.Chars-left))
+		return fmt.Sprintf("%s; the names alone take %s.", message, figures.Thousands(l.Chars-left))
 	case kept == 0, len(never) == 0:
 		return message + "."
 	case len(often) == 0:
@@ -179,7 +179,7 @@ func shortened(title, room string, l client.Listing, listed []Listed) string {
 		left -= charsOf(l, []Listed{{Name: s.Name}})
 		lengths[i] = describing(l, s)
 	}
-	n := words.Thousands
+	n := figures.Thousands
 	if left < 0 {
 		lists := len(listed) * l.Chars / (l.Chars - left)
 		return fmt.Sprintf("%s drops all %s descriptions of your skills and leaves out about %s of the skills. %s.", title, n(len(listed)), n(len(listed)-lists), room)
@@ -200,9 +200,9 @@ func shortened(title, room string, l client.Listing, listed []Listed) string {
 // outOf says how many of some things are meant.
 func outOf(n, all int) string {
 	if n == all {
-		return "all " + words.Thousands(all)
+		return "all " + figures.Thousands(all)
 	}
-	return words.Thousands(n) + " of the " + words.Thousands(all)
+	return figures.Thousands(n) + " of the " + figures.Thousands(all)
 }
 
 // someSkills is how many skills a message names.
@@ -215,7 +215,7 @@ func some(skills []Listed) string {
 		names = append(names, s.Name)
 	}
 	if more := len(skills) - len(names); more > 0 {
-		return fmt.Sprintf("%s and %s more", strings.Join(names, ", "), words.Thousands(more))
+		return fmt.Sprintf("%s and %s more", strings.Join(names, ", "), figures.Thousands(more))
 	}
 	return strings.Join(names, ", ")
 }
@@ -230,7 +230,7 @@ func longest(l client.Listing, listed []Listed) string {
 	slices.SortStableFunc(listed, func(a, b Listed) int { return cmp.Compare(chars(b), chars(a)) })
 	var list []string
 	for _, s := range listed[:someSkills] {
-		list = append(list, fmt.Sprintf("%s (%s)", s.Name, words.Thousands(chars(s))))
+		list = append(list, fmt.Sprintf("%s (%s)", s.Name, figures.Thousands(chars(s))))
 	}
 	return " The longest are " + strings.Join(list, ", ") + "."
 }

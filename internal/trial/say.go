@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -67,13 +67,13 @@ func (s *sayer) hook(r *Trial) {
 }
 
 func (s *sayer) offered(r *Trial) {
-	s.line("The model is told of %s, in %s (%s).", words.Count(len(r.Skills), "skill"), words.Count(r.Tokens, "token"), r.pace())
+	s.line("The model is told of %s, in %s (%s).", figures.Count(len(r.Skills), "skill"), figures.Count(r.Tokens, "token"), r.pace())
 	width := 0
 	for _, o := range r.Skills {
 		width = max(width, len(o.ID))
 	}
 	for _, o := range r.Skills {
-		why := words.Percent(o.Probability) + " likely"
+		why := figures.Percent(o.Probability) + " likely"
 		switch {
 		case o.Pinned:
 			why = "pinned"
@@ -97,7 +97,7 @@ func (s *sayer) nothing(r *Trial) {
 	}
 	s.line("Nearest:")
 	for _, n := range r.Nearest {
-		line := fmt.Sprintf("%s, %s likely", n.ID, words.Percent(n.Probability))
+		line := fmt.Sprintf("%s, %s likely", n.ID, figures.Percent(n.Probability))
 		if len(n.Missing) > 0 {
 			line += "; not in it: " + strings.Join(n.Missing, " ")
 		}
@@ -130,13 +130,13 @@ func (s *sayer) late(r *Trial) {
 	if !r.Late {
 		return
 	}
-	deadline, took := words.Duration(duration(r.DeadlineMS)), words.Duration(duration(r.TookMS))
+	deadline, took := figures.Duration(duration(r.DeadlineMS)), figures.Duration(duration(r.TookMS))
 	s.line("Too late: the hook gives up before its deadline of %s, and the client gets nothing. With more time (%s in a second call), this would happen:", deadline, took)
 }
 
 // pace says how long the hook took.
 func (r *Trial) pace() string {
-	return fmt.Sprintf("%s of %s", words.Duration(duration(r.TookMS)), words.Duration(duration(r.DeadlineMS)))
+	return fmt.Sprintf("%s of %s", figures.Duration(duration(r.TookMS)), figures.Duration(duration(r.DeadlineMS)))
 }
 
 func duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }

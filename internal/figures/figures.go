@@ -1,4 +1,5 @@
-package words
+// Package figures writes numbers, shares and times as people say them, and as programs read them.
+package figures
 
 import (
 	"fmt"
@@ -78,4 +79,12 @@ func Ago(d time.Duration) string {
 		}
 	}
 	return "just now"
+}
+
+// Rounded keeps three decimals, for programs: more of them only show that machines differ.
+func Rounded(x float64) float64 { return math.Round(x*1000) / 1000 }
+
+// Milliseconds is a time for programs.
+func Milliseconds(d time.Duration) float64 {
+	return Rounded(float64(d) / float64(time.Millisecond))
 }

@@ -1,11 +1,11 @@
-package words_test
+package contextprovider_test
 
 import (
 	"encoding/json"
 	"testing"
 	"unicode/utf16"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 )
 
 func TestJSONLength(t *testing.T) {
@@ -14,7 +14,7 @@ func TestJSONLength(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := words.JSONLength(text), len(utf16.Encode([]rune(string(data))))-2; got != want {
+		if got, want := contextprovider.JSONLength(text), len(utf16.Encode([]rune(string(data))))-2; got != want {
 			t.Errorf("%q has the length %d, want %d", text, got, want)
 		}
 	}

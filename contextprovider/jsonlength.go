@@ -1,4 +1,4 @@
-package words
+package contextprovider
 
 // JSONLength returns how many UTF-16 code units a text has as a JSON string, without the
 // quotation marks: what clients count that are written in JavaScript.

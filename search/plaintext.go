@@ -1,15 +1,19 @@
-package words
+package search
 
-import "strings"
+import (
+	"strings"
 
-// PlainText turns Markdown into one line of text. It removes the marks of headings,
+	"github.com/repertoire-skills/repertoire/internal/words"
+)
+
+// plainText turns Markdown into one line of text. It removes the marks of headings,
 // lists, quotes, tables, code and emphasis, the targets of links, and characters that a
 // reader cannot see or a terminal would obey. It is not exact: some harmless marks may
 // remain.
-func PlainText(markdown string) string {
+func plainText(markdown string) string {
 	var out strings.Builder
 	out.Grow(len(markdown))
-	for line := range strings.Lines(Clean(markdown)) {
+	for line := range strings.Lines(words.Clean(markdown)) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") || strings.Trim(line, "|-:=*_ +") == "" {
 			continue
@@ -22,7 +26,7 @@ func PlainText(markdown string) string {
 			out.WriteString(word)
 		}
 	}
-	return Line(out.String()) // again: the mark before a variation selector may be gone
+	return words.Line(out.String()) // again: the mark before a variation selector may be gone
 }
 
 var marks = strings.NewReplacer("**", "", "__", "", "`", "", "|", " ")

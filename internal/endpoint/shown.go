@@ -1,4 +1,4 @@
-package words
+package endpoint
 
 import (
 	"net/url"
@@ -7,10 +7,10 @@ import (
 
 const hidden = "xxxxx"
 
-// Address returns a URL without what may be a secret: a password, a user alone, which is how
+// Shown returns a URL without what may be a secret: a password, a user alone, which is how
 // tokens are written, unless of ssh or a database, the values of a query, except settings of a
 // database, and a fragment. A text that is no URL stays as it is, unless it may hold a password.
-func Address(address string) string {
+func Shown(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		scheme, rest, ok := strings.Cut(address, "://")

@@ -1,8 +1,9 @@
-package words
+package search
 
 import (
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/internal/words/wordstest"
 )
 
@@ -20,7 +21,7 @@ func TestPlainText(t *testing.T) {
 		"a\r\nb\tc  d\u2028e\u00a0f":                      "a b c d e f",
 		"\x1b[31mred\x1b[0m \u202eevil\u202c \x00 \u200b": "[31mred[0m evil",
 	} {
-		if got := PlainText(body); got != want {
+		if got := plainText(body); got != want {
 			t.Errorf("%q: %q, want %q", body, got, want)
 		}
 	}
@@ -32,8 +33,8 @@ func FuzzPlainText(f *testing.F) {
 	}
 	f.Add("#\ufe0f")
 	f.Fuzz(func(t *testing.T, markdown string) {
-		text := PlainText(markdown)
-		if Line(text) != text {
+		text := plainText(markdown)
+		if words.Line(text) != text {
 			t.Errorf("%+q became %+q, which is no clean line", markdown, text)
 		}
 	})

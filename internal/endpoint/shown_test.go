@@ -1,8 +1,8 @@
-package words
+package endpoint
 
 import "testing"
 
-func TestAddress(t *testing.T) {
+func TestShown(t *testing.T) {
 	for in, want := range map[string]string{
 		"https://h/a/b":                         "https://h/a/b",
 		"https://user:secret@h/a":               "https://user:xxxxx@h/a",
@@ -30,7 +30,7 @@ func TestAddress(t *testing.T) {
 		"a?b":                                   "a?b",
 		"":                                      "",
 	} {
-		if got := Address(in); got != want {
+		if got := Shown(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
 	}
