@@ -119,9 +119,12 @@ func (s *Scale) Known() bool {
 	return true
 }
 
-// Rescale turns a cosine on this scale, which must be known, into what the built-in model
-// would find.
+// Rescale turns a cosine on this scale into what the built-in model would find. Where nothing
+// was measured, that is the cosine itself.
 func (s *Scale) Rescale(l Leg, cosine float64) float64 {
+	if s[l].Deviation == 0 {
+		return cosine
+	}
 	r := &legs[l].reference
 	return r.Mean + (cosine-s[l].Mean)*r.Deviation/s[l].Deviation
 }

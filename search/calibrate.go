@@ -90,6 +90,7 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 	if vectors != nil && (len(vectors) != len(prompts) || len(vectors[0]) != s.Dim()) {
 		return nil, errors.New("the embedder answered with another number of vectors or another dimension")
 	}
+	points := points(vectors)
 	found := &snapshot.Calibration{
 		Catalog: s.Catalog, Method: x.method(), Model: s.Model(), Base: s.BaseGeneration(), Skills: s.Offered(),
 		Demands: make(map[string]snapshot.Demands),
@@ -98,7 +99,7 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 		maps.Copy(found.Demands, s.Calibration.Demands)
 		found.Cosines = s.Calibration.Cosines
 	} else if vectors != nil && !onScale(e) {
-		spread, err := spreads(s, vectors)
+		spread, err := spreads(s, points)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +116,7 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 		if _, ok := found.Demands[key]; ok {
 			continue
 		}
-		b := backgroundRun{x, s, a, h, scaleOf(found), prompts, vectors}
+		b := backgroundRun{x, s, a, h, scaleOf(found), prompts, points}
 		if found.Demands[key], err = b.demands(ctx); err != nil {
 			return nil, err
 		}
@@ -135,7 +136,7 @@ type backgroundRun struct {
 	held    *held
 	scale   rank.Scale
 	prompts []string
-	vectors []embed.Vector
+	points  []snapshot.Point // of the prompts; nil means no vectors
 }
 
 // demands returns the demands of the prompts in rising order.
@@ -167,8 +168,8 @@ func (b *backgroundRun) demand(ctx context.Context, v *snapshot.View, i int) (fl
 	defer b.analyzers.Put(r.analyzer)
 	r.scale, r.Kind = b.scale, string(intent.Of(b.prompts[i]))
 	var p snapshot.Point
-	if b.vectors != nil {
-		p[snapshot.Words] = b.vectors[i]
+	if len(b.points) > 0 {
+		p = b.points[i]
 	}
 	err := b.find(ctx, r, b.prompts[i], func() snapshot.Point { return p })
 	if err != nil {
@@ -183,14 +184,14 @@ func (b *backgroundRun) demand(ctx context.Context, v *snapshot.View, i int) (fl
 
 // spreads returns the spreads of the cosines of prompts with the vectors of the skills of a
 // set. A sample of the skills is enough.
-func spreads(s *snapshot.Set, prompts []embed.Vector) (spread [snapshot.Legs]rank.Spread, err error) {
+func spreads(s *snapshot.Set, prompts []snapshot.Point) (spread [snapshot.Legs]rank.Spread, err error) {
 	const sample = 500
 	var n, sums, squares [snapshot.Legs]float64
 	err = s.Read(func(v *snapshot.View) error {
 		skills := slices.Collect(v.Scope.Offered.All())
 		step := max(1, len(skills)/sample)
 		for _, p := range prompts {
-			vector := v.Retriever().Prepare(snapshot.Point{snapshot.Words: p})
+			vector := v.Retriever().Prepare(p)
 			for at := 0; at < len(skills); at += step {
 				cosines := v.Retriever().Cosines(&vector, skills[at])
 				for leg, x := range cosines.Value {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 
-	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -108,11 +107,4 @@ func scaleOf(c *snapshot.Calibration) (s rank.Scale) {
 		s[vectorLeg(n)] = rank.Spread(spread)
 	}
 	return s
-}
-
-// onScale reports whether the cosines of an embedder are on the scale to which the weights
-// were fitted, as they are.
-func onScale(e embed.Embedder) bool {
-	c, ok := e.(embed.Calibrated)
-	return ok && c.Calibrated()
 }

@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -330,15 +329,10 @@ func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
 	found, all := r.prompt.nameWords(r.view, i)
 	c := rank.Candidate{Key: i, NameMatch: rank.NameMatch(found, all), Lower: r.lower.Has(i), Trigger: r.triggers.best[i].value}
 	c.Set(rank.Text, lexical)
-	rescale := r.scale.Known()
 	cosines := r.view.Retriever().Cosines(&r.vector, i)
 	for n, cosine := range cosines.Value {
-		leg := vectorLeg(n)
-		if rescale {
-			cosine = r.scale.Rescale(leg, cosine)
-		}
-		if cosines.Known[n] {
-			c.Set(leg, cosine)
+		if leg := vectorLeg(n); cosines.Known[n] {
+			c.Set(leg, r.scale.Rescale(leg, cosine))
 		}
 	}
 	return c
@@ -360,82 +354,4 @@ func (r *retrieval) setIDs() {
 		r.candidates[n].ID = text[start:end]
 		start = end
 	}
-}
-
-// embedPrompt starts to embed a prompt with the embedder of a set, and returns a
-// function that waits for the vector until the deadline. A nil vector means that
-// text ranks alone; the mode says why.
-func (x *ranker) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string) func() (p snapshot.Point, mode string) {
-	if e == nil || s.Size() == 0 {
-		return func() (p snapshot.Point, mode string) { return p, modeOf(s, e) }
-	}
-	run := func(ctx context.Context) ([]embed.Vector, error) { return e.Embed(ctx, embed.Query, []string{text}) }
-	wait := func() ([]embed.Vector, error) { return run(ctx) }
-	if !x.opts.Inline || e != x.embedder {
-		wait = start(ctx, "embedder", x.opts.Deadline, run)
-	}
-	return func() (p snapshot.Point, mode string) {
-		vectors, err := wait()
-		p[snapshot.Words], mode = checkPrompt(s, vectors, err)
-		return p, mode
-	}
-}
-
-// Mode returns what the current set allows ranking to be based on, see Ranking. It asks no
-// embedder: only an answer tells that one is slow.
-func (x *ranker) Mode(ctx context.Context) (string, error) {
-	set, err := x.scopes.sets.Current(ctx)
-	if err != nil {
-		return "", err
-	}
-	return modeOf(set, x.embedderOf(set)), nil
-}
-
-// modeOf returns the mode of answers from a set if its embedder answers.
-func modeOf(s *snapshot.Set, e embed.Embedder) string {
-	if e != nil && s.Size() == 0 { // the last skill is gone; its vectors may still be there
-		return "text (no vectors yet)"
-	}
-	return s.Mode
-}
-
-// start runs f in a goroutine, and returns a function that waits for its result. At the
-// deadline that function returns an error, even if f ignores its context.
-func start[T any](ctx context.Context, who string, deadline time.Duration, f func(context.Context) (T, error)) (wait func() (T, error)) {
-	ctx, cancel := context.WithTimeout(ctx, deadline)
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result, 1) // the sender never waits, even when nobody listens any more
-	go func() {
-		value, err := f(ctx)
-		done <- result{value, err}
-	}()
-	return func() (T, error) {
-		defer cancel()
-		var r result
-		select {
-		case r = <-done:
-		case <-ctx.Done():
-			r.err = ctx.Err()
-		}
-		if r.err != nil && ctx.Err() != nil {
-			r.err = fmt.Errorf("the %s did not answer within %v: %w", who, deadline, ctx.Err())
-		}
-		return r.value, r.err
-	}
-}
-
-// checkPrompt turns the answer of the embedder into the prompt's vector and the mode.
-func checkPrompt(s *snapshot.Set, vectors []embed.Vector, err error) (embed.Vector, string) {
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return nil, "text (embedder timed out)"
-	case err != nil:
-		return nil, "text (embedder failed)"
-	case len(vectors) != 1 || len(vectors[0]) != s.Dim():
-		return nil, "text (embedder answered with another dimension)"
-	}
-	return vectors[0], s.Mode
 }

@@ -174,14 +174,3 @@ func (x *scopes) readHeld(ctx context.Context, a *Agent, f func(*snapshot.View, 
 		}
 	}
 }
-
-// embedderOf returns the embedder whose vectors a set holds; nil means that it holds
-// none, or vectors of an unknown embedder.
-func (x *ranker) embedderOf(s *snapshot.Set) embed.Embedder {
-	for _, e := range []embed.Embedder{x.embedder, x.opts.Fallback} {
-		if e != nil && s.Model() != "" && e.Model() == s.Model() {
-			return e
-		}
-	}
-	return nil
-}

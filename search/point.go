@@ -1,0 +1,116 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+// embedderOf returns the embedder whose vectors a set holds; nil means that it holds
+// none, or vectors of an unknown embedder.
+func (x *ranker) embedderOf(s *snapshot.Set) embed.Embedder {
+	for _, e := range []embed.Embedder{x.embedder, x.opts.Fallback} {
+		if e != nil && s.Model() != "" && e.Model() == s.Model() {
+			return e
+		}
+	}
+	return nil
+}
+
+// onScale reports whether the cosines of an embedder are on the scale to which the weights
+// were fitted, as they are.
+func onScale(e embed.Embedder) bool {
+	c, ok := e.(embed.Calibrated)
+	return ok && c.Calibrated()
+}
+
+// points returns where prompts are whose vectors the embedder has made; nil means no vectors.
+func points(vectors []embed.Vector) []snapshot.Point {
+	list := make([]snapshot.Point, len(vectors))
+	for i, v := range vectors {
+		list[i][snapshot.Words] = v
+	}
+	return list
+}
+
+// embedPrompt starts to embed a prompt with the embedder of a set, and returns a
+// function that waits for the vector until the deadline. A nil vector means that
+// text ranks alone; the mode says why.
+func (x *ranker) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string) func() (p snapshot.Point, mode string) {
+	if e == nil || s.Size() == 0 {
+		return func() (p snapshot.Point, mode string) { return p, modeOf(s, e) }
+	}
+	run := func(ctx context.Context) ([]embed.Vector, error) { return e.Embed(ctx, embed.Query, []string{text}) }
+	wait := func() ([]embed.Vector, error) { return run(ctx) }
+	if !x.opts.Inline || e != x.embedder {
+		wait = start(ctx, "embedder", x.opts.Deadline, run)
+	}
+	return func() (p snapshot.Point, mode string) {
+		vectors, err := wait()
+		p[snapshot.Words], mode = checkPrompt(s, vectors, err)
+		return p, mode
+	}
+}
+
+// Mode returns what the current set allows ranking to be based on, see Ranking. It asks no
+// embedder: only an answer tells that one is slow.
+func (x *ranker) Mode(ctx context.Context) (string, error) {
+	set, err := x.scopes.sets.Current(ctx)
+	if err != nil {
+		return "", err
+	}
+	return modeOf(set, x.embedderOf(set)), nil
+}
+
+// modeOf returns the mode of answers from a set if its embedder answers.
+func modeOf(s *snapshot.Set, e embed.Embedder) string {
+	if e != nil && s.Size() == 0 { // the last skill is gone; its vectors may still be there
+		return "text (no vectors yet)"
+	}
+	return s.Mode
+}
+
+// start runs f in a goroutine, and returns a function that waits for its result. At the
+// deadline that function returns an error, even if f ignores its context.
+func start[T any](ctx context.Context, who string, deadline time.Duration, f func(context.Context) (T, error)) (wait func() (T, error)) {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1) // the sender never waits, even when nobody listens any more
+	go func() {
+		value, err := f(ctx)
+		done <- result{value, err}
+	}()
+	return func() (T, error) {
+		defer cancel()
+		var r result
+		select {
+		case r = <-done:
+		case <-ctx.Done():
+			r.err = ctx.Err()
+		}
+		if r.err != nil && ctx.Err() != nil {
+			r.err = fmt.Errorf("the %s did not answer within %v: %w", who, deadline, ctx.Err())
+		}
+		return r.value, r.err
+	}
+}
+
+// checkPrompt turns the answer of the embedder into the prompt's vector and the mode.
+func checkPrompt(s *snapshot.Set, vectors []embed.Vector, err error) (embed.Vector, string) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, "text (embedder timed out)"
+	case err != nil:
+		return nil, "text (embedder failed)"
+	case len(vectors) != 1 || len(vectors[0]) != s.Dim():
+		return nil, "text (embedder answered with another dimension)"
+	}
+	return vectors[0], s.Mode
+}
