@@ -39,7 +39,7 @@ var layers = map[string][]string{
 	"internal/config":     {"install/remote", "install/unpack", "embed", "embed/openai", "embed/static", "rerank", "rerank/remote", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/endpoint", "internal/words", "internal/edit", "internal/lazyregexp", "internal/regular"},
 	"internal/detect":     {"embed", "embed/openai", "internal/endpoint", "internal/words"},
 	"internal/doctor":     {".", "internal/config", "internal/evals", "internal/inspect", "search", "skill", "source", "internal/atomicfile", "internal/lazyregexp", "internal/regular", "internal/words", "internal/figures"},
-	"agent":               {"usage", "agent/tool", "agent/toolset", "skill", "search", "contextprovider", "sandbox", "internal/intent", "internal/lazyregexp", "internal/words"},
+	"agent":               {"usage", "agent/tool", "agent/toolset", "skill", "search", "contextprovider", "sandbox", "internal/intent", "internal/lazyregexp", "internal/words", "internal/figures"},
 	"agent/tool":          {"internal/words"},
 	"agent/toolset":       {"skill", "internal/words"},
 	"agent/skilltest":     {"agent", "agent/agenttest", "contextprovider", "sandbox", "internal/words"},

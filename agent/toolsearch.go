@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"math"
 	"slices"
 	"sort"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
@@ -61,13 +61,11 @@ func foundOf(hits []search.Hit) []found {
 	for i, h := range hits {
 		list[i] = found{
 			ID: h.ID, Name: h.Name, Description: words.Clean(h.Description), Source: h.Source, About: h.About,
-			Probability: rounded(h.Probability), Relevant: h.Relevant, Location: h.Location, RequiredBy: h.RequiredBy,
+			Probability: figures.Rounded(h.Probability), Relevant: h.Relevant, Location: h.Location, RequiredBy: h.RequiredBy,
 		}
 	}
 	return list
 }
-
-func rounded(x float64) float64 { return math.Floor(x*1000+.5) / 1000 }
 
 // idsOf returns the IDs of hits.
 func idsOf(hits []search.Hit) []string {
@@ -95,7 +93,7 @@ func searchSkills(ctx context.Context, s *acts, in tool.Arguments) (Reply, error
 	s.note(usage.Event{Kind: usage.Searched, Skills: usage.Named(idsOf(answer.Hits)...), Prompt: q.Text})
 	r := searchResult{
 		Skills: foundOf(answer.Hits), NothingFits: len(answer.Hits) == 0, Unfit: answer.Unfit, Part: search.PartOf(answer.Unread), Ranking: answer.Mode,
-		Wanted: rounded(answer.Demand.Probability), Threshold: rounded(answer.Threshold),
+		Wanted: figures.Rounded(answer.Demand.Probability), Threshold: figures.Rounded(answer.Threshold),
 	}
 	if !answer.AsOf.IsZero() {
 		r.AsOf = answer.AsOf.UTC().Format(time.RFC3339)

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
@@ -111,14 +111,14 @@ type Open func(context.Context) (hook.Catalog, *repertoire.Agent, error)
 // Report writes what a hook that is tried with a value of Var has told, and why, for the trial.
 // deadline is the hook's own.
 func Report(ctx context.Context, w io.Writer, told hook.Told, value string, deadline time.Duration, open Open) error {
-	r := report{Result: Result{TookMS: milliseconds(told.Took), DeadlineMS: milliseconds(deadline), Outcome: NotBuilt, Skills: []Offer{}}}
+	r := report{Result: Result{TookMS: figures.Milliseconds(told.Took), DeadlineMS: figures.Milliseconds(deadline), Outcome: NotBuilt, Skills: []Offer{}}}
 	switch b := told.Block; {
 	case b != nil:
 		r.addBlock(b)
 	case told.Server != nil:
 		r.Outcome, r.Mode, r.Kind = Nothing, byServer, told.Server.Because
 		for _, s := range told.Server.Skills {
-			r.Skills = append(r.Skills, Offer{ID: s.ID, Name: s.Name, Probability: rounded(s.Probability), Path: s.Location})
+			r.Skills = append(r.Skills, Offer{ID: s.ID, Name: s.Name, Probability: figures.Rounded(s.Probability), Path: s.Location})
 		}
 	}
 	var err error
@@ -133,7 +133,7 @@ func Report(ctx context.Context, w io.Writer, told hook.Told, value string, dead
 // addBlock adds what a block follows from.
 func (r *report) addBlock(b *repertoire.Block) {
 	r.Outcome, r.Omitted, r.Part = Nothing, b.Omitted, search.PartOf(b.Unread)
-	r.Mode, r.Kind, r.Demand, r.Threshold = b.Mode, b.Kind, rounded(b.Demand.Probability), rounded(b.Threshold)
+	r.Mode, r.Kind, r.Demand, r.Threshold = b.Mode, b.Kind, figures.Rounded(b.Demand.Probability), figures.Rounded(b.Threshold)
 	r.Background = &Background{b.Background.Prompts, b.Background.Higher, b.Background.Missing}
 	if share := b.Background.Disturb; share >= 0 {
 		r.Disturb = &share
@@ -143,7 +143,7 @@ func (r *report) addBlock(b *repertoire.Block) {
 		r.Quiet += ", so that " + promise
 	}
 	for _, h := range b.Skills {
-		r.Skills = append(r.Skills, Offer{ID: h.ID, Name: h.Name, Probability: rounded(h.Probability), Path: h.Location, RequiredBy: h.RequiredBy})
+		r.Skills = append(r.Skills, Offer{ID: h.ID, Name: h.Name, Probability: figures.Rounded(h.Probability), Path: h.Location, RequiredBy: h.RequiredBy})
 	}
 }
 
@@ -192,16 +192,9 @@ func (r *report) explain(ctx context.Context, prompt string, open Open) error {
 func nearOf(prompt string, e repertoire.Explanation) Near {
 	head := slices.Concat(e.Matched.Name, e.Matched.Description, e.Matched.Tags)
 	body := slices.DeleteFunc(slices.Clone(e.Matched.Body), func(term string) bool { return slices.Contains(head, term) })
-	return Near{e.ID, rounded(e.Probability), spelled(prompt, e.Absent), spelled(prompt, body)}
+	return Near{e.ID, figures.Rounded(e.Probability), spelled(prompt, e.Absent), spelled(prompt, body)}
 }
 
 func spelled(prompt string, terms []string) []string {
 	return append([]string{}, words.Spelled(prompt, terms)...)
 }
-
-func milliseconds(d time.Duration) float64 {
-	return rounded(float64(d) / float64(time.Millisecond))
-}
-
-// rounded keeps three decimals: more of them only show that machines differ.
-func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }

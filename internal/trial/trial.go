@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -53,14 +54,14 @@ func Run(ctx context.Context, o Options) (*Trial, error) {
 		return nil, err
 	}
 	deadline := cmp.Or(o.Deadline, duration(a.report.DeadlineMS))
-	late := len(a.stdout.text) == 0 && a.report.TookMS >= milliseconds(deadline-deadline/10)
+	late := len(a.stdout.text) == 0 && a.report.TookMS >= figures.Milliseconds(deadline-deadline/10)
 	if late {
 		if a, err = o.call(ctx, max(patience, deadline)); err != nil {
 			return nil, err
 		}
 	}
 	t := &Trial{a.report, o.Hook}
-	t.Prompt, t.Text, t.Tokens, t.Late, t.DeadlineMS = o.Prompt, a.told, words.Tokens(a.told), late, milliseconds(deadline)
+	t.Prompt, t.Text, t.Tokens, t.Late, t.DeadlineMS = o.Prompt, a.told, words.Tokens(a.told), late, figures.Milliseconds(deadline)
 	if !o.Hook.Any {
 		t.Client = o.Hook.Client.Name
 	}
