@@ -187,8 +187,11 @@ func commandLine(t *testing.T, line string) []string {
 	}
 	line, _, _ = strings.Cut(line, " < ")
 	var args []string
-	for _, word := range regexp.MustCompile(`"[^"]*"|\S+`).FindAllString(line, -1) {
-		args = append(args, strings.Trim(word, `"`))
+	for _, word := range regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`).FindAllString(line, -1) {
+		if quote := word[:1]; quote == `"` || quote == "'" {
+			word = strings.Trim(word, quote)
+		}
+		args = append(args, word)
 	}
 	return args
 }
