@@ -118,7 +118,7 @@ func TestHeldDoors(t *testing.T) {
 	for id, want := range map[string][3]string{
 		"brioche": {"disabled by /etc/c.yaml:7", `no skill "brioche" among 2`},
 		"brownie": {`"skills trust" shows`, "only the user can release it"},
-		"bun":     {"skills verify bun", "only the user can release it"},
+		"bun":     {"skills update --verify bun", "only the user can release it"},
 		"tart":    {"Does tart.", "Does tart."},
 	} {
 		for door, ask := range inLibrary {

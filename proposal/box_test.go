@@ -317,7 +317,7 @@ func TestLocked(t *testing.T) {
 	}
 	k.open(t, func(o *proposal.Options) { o.Installed = filepath.Dir(k.cat) })
 	put(t, filepath.Join(filepath.Dir(k.cat), "skills.lock"), "", 0o600)
-	if s, err := k.Show(ctx, nil, q.ID); err != nil || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "skills verify") {
+	if s, err := k.Show(ctx, nil, q.ID); err != nil || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "skills update --verify") {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

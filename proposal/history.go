@@ -191,7 +191,7 @@ func (p *past) find(version string) (Version, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	return Version{}, refuse("no version %q of %s; \"skills history %s\" lists them", version, p.log.Skill, p.log.Skill)
+	return Version{}, refuse("no version %q of %s; \"skills proposals history %s\" lists them", version, p.log.Skill, p.log.Skill)
 }
 
 // History returns the versions of a skill that are kept.

@@ -151,7 +151,7 @@ func (b *Box) place(plan *plan, e *search.Entry, to string) (err error) {
 		plan.notes = append(plan.notes, plan.locked.Error())
 	}
 	if b.isInstalled(plan.Folder) {
-		plan.notes = append(plan.notes, "the skill is installed: once it is changed, \"skills verify\" reports it, and an update asks about it")
+		plan.notes = append(plan.notes, "the skill is installed: once it is changed, \"skills update --verify\" reports it, and an update asks about it")
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func (h *held) why(i int, d *snapshot.Document) (State, string) {
 // reasonFor says why a skill is in a state that follows from its digest.
 func reasonFor(s State, name string) string {
 	if s == Changed {
-		return `changed since it was installed; "skills verify ` + name + `" shows what`
+		return `changed since it was installed; "skills update --verify ` + name + `" shows what`
 	}
 	return `its project is not trusted yet; "skills trust" shows and trusts it`
 }

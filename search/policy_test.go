@@ -104,7 +104,7 @@ func TestPolicy(t *testing.T) {
 			[]string{"deploy untrusted: its project is not trusted yet; \"skills trust\" shows and trusts it", "home/pdf-forms untrusted: its project is not trusted yet; \"skills trust\" shows and trusts it",
 				"pdf-merge untrusted: its project is not trusted yet; \"skills trust\" shows and trusts it"}},
 		{"changed", &search.Policy{Installed: []string{"home"}, Locked: locked}, "deploy git pdf-forms",
-			[]string{"pdf-merge changed: changed since it was installed; \"skills verify pdf-merge\" shows what"}},
+			[]string{"pdf-merge changed: changed since it was installed; \"skills update --verify pdf-merge\" shows what"}},
 		{"all at once", &search.Policy{Installed: []string{"user"}, Locked: locked, Ask: []string{"user"},
 			Disabled: []search.Ban{{Rules: names("pdf-*"), Within: []string{"user"}, Place: at}}}, "deploy pdf-forms",
 			[]string{"git untrusted: its project is not trusted yet; \"skills trust\" shows and trusts it", "home/pdf-forms disabled: disabled by c.yaml:3", "pdf-merge disabled: disabled by c.yaml:3"}},
@@ -183,7 +183,7 @@ func TestSealed(t *testing.T) {
 	x.SetPolicy(&search.Policy{Ask: []string{"work"}, Trusted: func(string) bool { return true }, Installed: []string{"home"}, Locked: locked}, nil)
 	for id, want := range map[string]string{
 		"deploy":    "skill deploy is held back: its project is not trusted yet; \"skills trust\" shows and trusts it",
-		"git":       "skill git is held back: changed since it was installed; \"skills verify git\" shows what",
+		"git":       "skill git is held back: changed since it was installed; \"skills update --verify git\" shows what",
 		"pdf-forms": "",
 	} {
 		e, err := x.Lookup(t.Context(), id, nil)

@@ -136,7 +136,7 @@ func heldGroups(entries []repertoire.Entry) []heldGroup {
 	groups := []heldGroup{
 		{Title: "Disabled", Advice: "A rule of the configuration disables them. \"skills enable NAME\" removes the rule of a single skill."},
 		{Title: "Not trusted yet", Advice: "Their project may be somebody else's. Read them, then run \"skills trust\" in the project."},
-		{Title: "Changed since they were installed", Advice: "\"skills verify\" shows what has changed, and \"skills update\" installs them again."},
+		{Title: "Changed since they were installed", Advice: "\"skills update --verify\" shows what has changed, and \"skills update\" installs them again."},
 		{Title: "Lacking something that they need", Advice: "Install what is missing, and they are offered again."},
 	}
 	states := []search.State{search.Disabled, search.Untrusted, search.Changed, search.Unavailable}

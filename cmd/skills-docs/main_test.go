@@ -34,7 +34,7 @@ func TestRun(t *testing.T) {
 		"man/repertoire-search.1":      {"git diff | repertoire search -"},
 		"man/repertoire-completion.1":  {"repertoire.fish"},
 		"man/repertoire-config-show.1": {"repertoire"},
-		"man/skills-well-known.1":      {"skills well-known"},
+		"man/skills-publish.1":         {"skills publish"},
 	} {
 		text := once[name] + other[name]
 		for _, part := range parts {

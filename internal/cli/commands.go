@@ -12,6 +12,7 @@ type entry struct {
 	name   string
 	make   func(env) *cobra.Command
 	traits traits
+	now    string // what does the same now, for a command that is hidden because it has moved
 }
 
 // traits say what is special about a command.
@@ -20,6 +21,7 @@ type traits uint8
 const (
 	rare      traits = 1 << iota // few people need it: the help of the program lists only its name
 	onFolders                    // it works on folders of this machine, which a shared catalog does not have
+	hidden                       // programs call it, or makers of rankings: the help does not list it
 )
 
 // The traits of a command are annotations of it.
@@ -37,7 +39,25 @@ func (c entry) new(e env) *cobra.Command {
 			cmd.Annotations[mark] = ""
 		}
 	}
+	cmd.Hidden = c.traits&hidden != 0
+	if c.now != "" {
+		cmd.PreRunE = hinting(e, c.now, cmd.PreRunE)
+	}
 	return cmd
+}
+
+// hinting adds to a step of a command that has moved that a person is told how it is called now.
+// A program, which has no terminal, is told nothing.
+func hinting(e env, now string, step func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if _, ok := terminal(e.stderr); ok {
+			e.session(cmd).note("%q does the same now", "skills "+now)
+		}
+		if step == nil {
+			return nil
+		}
+		return step(cmd, args)
+	}
 }
 
 // A group is commands that the help lists together, below a title.
@@ -50,64 +70,66 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"Start", []entry{
-			{"setup", newSetupCommand, 0},
-			{"status", newStatusCommand, 0},
-			{"try", newTryCommand, 0},
-			{"doctor", newDoctorCommand, onFolders},
+			{"setup", newSetupCommand, 0, ""},
+			{"status", newStatusCommand, hidden, ""},
+			{"try", newTryCommand, 0, ""},
+			{"doctor", newDoctorCommand, onFolders, ""},
 		}},
 		{"Find skills", []entry{
-			{"search", newSearchCommand, 0},
-			{"context", newContextCommand, 0},
-			{"why", newWhyCommand, 0},
-			{"list", newListCommand, 0},
-			{"show", newShowCommand, 0},
-			{"read", newReadCommand, 0},
-			{"web", newWebCommand, 0},
-			{"prompt", newPromptCommand, rare},
+			{"search", newSearchCommand, 0, ""},
+			{"context", newContextCommand, 0, ""},
+			{"why", newWhyCommand, 0, ""},
+			{"list", newListCommand, 0, ""},
+			{"show", newShowCommand, 0, ""},
+			{"read", newReadCommand, 0, ""},
+			{"web", newWebCommand, 0, ""},
+			{"prompt", newPromptCommand, hidden, ""},
 		}},
 		{"Get skills", []entry{
-			{"install", newInstallCommand, onFolders},
-			{"root", newRootCommand, 0},
-			{"update", newUpdateCommand, rare},
-			{"verify", newVerifyCommand, rare},
-			{"remove", newRemoveCommand, rare},
-			{"index", newIndexCommand, rare},
-			{"embed", newEmbedCommand, onFolders | rare},
-			{"push", newPushCommand, rare},
-			{"store", newStoreCommand, rare},
+			{"install", newInstallCommand, onFolders, ""},
+			{"root", newRootCommand, 0, ""},
+			{"update", newUpdateCommand, rare, ""},
+			{"verify", newVerifyCommand, hidden, "update --verify"},
+			{"remove", newRemoveCommand, rare, ""},
+			{"index", newIndexCommand, rare, ""},
+			{"embed", newEmbedCommand, onFolders | rare, ""},
+			{"push", newPushCommand, rare, ""},
+			{"store", newStoreCommand, rare, ""},
 		}},
 		{"Decide what is offered", []entry{
-			{"config", newConfigCommand, 0},
-			{"disable", newDisableCommand, 0},
-			{"enable", newEnableCommand, rare},
-			{"pin", newPinCommand, rare},
-			{"unpin", newUnpinCommand, rare},
-			{"trust", newTrustCommand, onFolders | rare},
+			{"config", newConfigCommand, 0, ""},
+			{"disable", newDisableCommand, 0, ""},
+			{"enable", newEnableCommand, rare, ""},
+			{"pin", newPinCommand, hidden, "enable --pin"},
+			{"unpin", newUnpinCommand, hidden, "disable --pin"},
+			{"trust", newTrustCommand, onFolders | rare, ""},
 		}},
 		{"Use skills", []entry{
-			{"mcp", newMCPCommand, 0},
-			{"token", newTokenCommand, rare},
-			{"chat", newChatCommand, onFolders},
-			{"run", newRunCommand, onFolders},
-			{"hook", newHookCommand, rare},
-			{"tools", newToolsCommand, rare},
-			{"call", newCallCommand, rare},
-			{"well-known", newWellKnownCommand, rare},
+			{"mcp", newMCPCommand, 0, ""},
+			{"token", newTokenCommand, rare, ""},
+			{"chat", newChatCommand, onFolders, ""},
+			{"run", newRunCommand, onFolders, ""},
+			{"hook", newHookCommand, hidden, ""},
+			{"tools", newToolsCommand, hidden, ""},
+			{"call", newCallCommand, hidden, ""},
+			{"publish", newPublishCommand, rare, ""},
+			{"well-known", newWellKnownCommand, hidden, "publish"},
 		}},
 		{"Improve skills", []entry{
-			{"stats", newStatsCommand, 0},
-			{"test", newTestCommand, onFolders},
-			{"proposals", newProposalsCommand, onFolders},
-			{"propose", newProposeCommand, onFolders | rare},
-			{"history", newHistoryCommand, onFolders | rare},
-			{"revert", newRevertCommand, onFolders | rare},
-			{"bench", newBenchCommand, rare},
+			{"stats", newStatsCommand, 0, ""},
+			{"evals", newEvalsCommand, 0, ""},
+			{"test", newTestCommand, onFolders, ""},
+			{"proposals", newProposalsCommand, onFolders, ""},
+			{"propose", newProposeCommand, onFolders | hidden, "proposals propose"},
+			{"history", newHistoryCommand, onFolders | hidden, "proposals history"},
+			{"revert", newRevertCommand, onFolders | hidden, "proposals revert"},
+			{"bench", newBenchCommand, hidden, ""},
 		}},
 		{"This program", []entry{
-			{"paths", newPathsCommand, rare},
-			{"completion", newCompletionCommand, rare},
-			{"version", newVersionCommand, rare},
-			{"help", newHelpCommand, rare},
+			{"paths", newPathsCommand, rare, ""},
+			{"completion", newCompletionCommand, rare, ""},
+			{"version", newVersionCommand, rare, ""},
+			{"help", newHelpCommand, rare, ""},
 		}},
 	}
 }

@@ -20,7 +20,8 @@ which hold for the skills of the project only. Its agents use skills by name,
 and may only narrow how scripts run: shorter, without network, in the virtual
 executor.
 
-"skills disable", "skills pin" and "skills root" edit your file; comments stay.
+"skills disable", "skills enable" and "skills root" edit your file; its comments
+stay.
 "skills config show" prints each setting with its origin, and no secrets; in a
 pipe each line holds key, value (as JSON), origin and place, with tabs between.
 "skills config schema" prints the JSON Schema, of a project's file with

@@ -64,7 +64,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"try":     tried{},
 
 		"web":        webResult{},
-		"well-known": wellKnownResult{},
+		"well-known": wellKnownResult{}, "publish": wellKnownResult{},
 
 		"install":   changesResult{},
 		"update":    changesResult{},
@@ -399,7 +399,7 @@ func TestCommandTree(t *testing.T) {
 			t.Errorf("%s cannot fail", cmd.Name())
 		}
 	}
-	want := "bench call chat completion config context disable doctor embed enable help history hook index install list mcp paths pin prompt proposals propose push read remove revert root run search setup show stats status store test token tools trust try unpin update verify version web well-known why"
+	want := "bench call chat completion config context disable doctor embed enable evals help history hook index install list mcp paths pin prompt proposals propose publish push read remove revert root run search setup show stats status store test token tools trust try unpin update verify version web well-known why"
 	if diff := cmp.Diff(want, strings.Join(names, " ")); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}
@@ -413,7 +413,12 @@ func TestProgramHelp(t *testing.T) {
 		t.Errorf("the help has %d lines, want 45 at most:\n%s", n, text)
 	}
 	root := new(env).command()
-	names := mapped(root.Commands(), (*cobra.Command).Name)
+	var names []string
+	for _, cmd := range root.Commands() {
+		if !cmd.Hidden {
+			names = append(names, cmd.Name())
+		}
+	}
 	for _, topic := range topics() {
 		names = append(names, topic.name)
 	}

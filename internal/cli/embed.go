@@ -40,7 +40,7 @@ named with --model, and proposes the lines for your configuration, with the
 prefixes that the model needs. On a terminal it asks which model, and whether to
 write; elsewhere it writes only with --yes. Comments and everything else in the
 file stay as they are, and a backup is kept. To compare a model before you write
-anything: "skills bench --from-evals --embedder detect=MODEL".
+anything: "skills evals --embedder detect=MODEL".
 
 --json prints an object with mode (what ranking is based on now) and embedders,
 a list of objects with name, model, dimension (0: not known yet), embedded,

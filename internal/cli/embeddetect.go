@@ -293,7 +293,7 @@ func (d *detectRun) printNext(missing int, t detect.Timing) {
 	} else {
 		d.note("next: \"skills embed\" embeds %s, in about %s; until then ranking goes on without it", count(missing, "text"), figures.Duration(t.Estimate(missing)))
 	}
-	d.note("to see on the evals beside your skills what it buys: \"skills bench --from-evals --embedder static --json >before.json\", then \"skills bench --from-evals --compare before.json\"")
+	d.note("to see on the evals beside your skills what it buys: \"skills evals --embedder static --json >before.json\", then \"skills evals --compare before.json\"")
 }
 
 // missing returns how many texts of the catalog have no vector of a model; 0 if that is not

@@ -18,6 +18,7 @@ const disableHelp = `Disable writes to your configuration that nobody is offered
 with these names (or patterns such as "legacy-*"), from a source, or with a tag.
 With --agent only that agent does not see them; with --project they are disabled
 only in the project of the working folder. "skills enable" takes it back.
+With --pin it takes back that the agent of --agent is always offered skills.
 
 Comments, order and quotes in the file stay as they are. If that is not possible
 the file is left alone, and the line to write by hand is printed. A name that no
@@ -31,11 +32,15 @@ source, or a tag; with --agent what that agent does not see, with --project what
 is disabled in the project of the working folder. A skill that is disabled by
 several rules stays so until none is left; "skills config show" lists them.
 
+With --pin it writes that the agent of --agent, one of your configuration, is
+always offered the named skills; "skills disable --pin" takes that back.
+
 --json prints an object with file, changed (what was done) and unchanged (what
 was so already, each with the reason).`
 
 const pinHelp = `Pin writes to your configuration that an agent is always offered these skills.
-The agent must be one of your configuration. "skills unpin" takes it back.
+The agent must be one of your configuration. "skills disable --pin" takes it
+back.
 
 --json prints an object with file, changed (what was done) and unchanged (what
 was so already, each with the reason).`
@@ -57,6 +62,7 @@ type editResult struct {
 type ruleFlags struct {
 	source, tag    string
 	project, force bool
+	pin            bool // it is about the pins of an agent
 }
 
 // rules returns the rules that arguments and flags name.
@@ -77,7 +83,12 @@ func (f *ruleFlags) rules(names []string) []config.Rule {
 func (f *ruleFlags) command(use, short, long, example string) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if len(f.rules(args)) == 0 {
+		switch {
+		case f.pin && (f.source != "" || f.tag != "" || f.project):
+			return &usageError{cmd.CommandPath(), errors.New("--pin takes NAMEs, and none of --source, --tag and --project")}
+		case f.pin:
+			return pinArgs(cmd, args)
+		case len(f.rules(args)) == 0:
 			return &usageError{cmd.CommandPath(), errors.New("NAME is missing; or give --source or --tag")}
 		}
 		return nil
@@ -85,6 +96,7 @@ func (f *ruleFlags) command(use, short, long, example string) *cobra.Command {
 	cmd.Flags().StringVar(&f.source, "source", "", "what comes from the source with this `label`")
 	cmd.Flags().StringVar(&f.tag, "tag", "", "what has this `tag`")
 	cmd.Flags().BoolVar(&f.project, "project", false, "only in the project of the working folder")
+	cmd.Flags().BoolVar(&f.pin, "pin", false, "about what the agent of --agent is always offered")
 	return cmd
 }
 
@@ -110,6 +122,9 @@ func newDisableCommand(e env) *cobra.Command {
 	cmd.ValidArgsFunction = e.each(skillNames)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s := e.session(cmd)
+		if f.pin {
+			return runUnpin(s, args)
+		}
 		rules := f.rules(args)
 		in, err := ruleScope(s, &f)
 		if err == nil && !f.force {
@@ -138,10 +153,19 @@ func newDisableCommand(e env) *cobra.Command {
 
 func newEnableCommand(e env) *cobra.Command {
 	var f ruleFlags
-	cmd := f.command("enable [NAME…]", "Take back that skills are disabled", enableHelp, "  skills enable legacy-deploy\n  skills enable --tag experimental --project")
-	cmd.ValidArgsFunction = e.each(disabledNames)
+	cmd := f.command("enable [NAME…]", "Take back that skills are disabled, or pin some", enableHelp, "  skills enable legacy-deploy\n  skills enable --tag experimental --project\n  skills --agent reviewer enable --pin code-review")
+	cmd.Flags().BoolVar(&f.force, "force", false, "with --pin: write also a name that no skill has")
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if f.pin {
+			return e.each(skillNames)(cmd, args, begun)
+		}
+		return e.each(disabledNames)(cmd, args, begun)
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s := e.session(cmd)
+		if f.pin {
+			return runPin(cmd.Context(), s, args, f.force)
+		}
 		in, err := ruleScope(s, &f)
 		if err != nil {
 			return err
@@ -171,17 +195,20 @@ func newPinCommand(e env) *cobra.Command {
 		Args:              pinArgs,
 		ValidArgsFunction: e.each(skillNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s := e.session(cmd)
-			if !force {
-				if err := checkKnown(cmd.Context(), s, (&ruleFlags{}).rules(args)); err != nil {
-					return err
-				}
-			}
-			return editPins(s, args, (*config.Editor).Pin, "pinned %s for %s", "%s is pinned for %s already")
+			return runPin(cmd.Context(), e.session(cmd), args, force)
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "write also a name that no skill has")
 	return cmd
+}
+
+func runPin(ctx context.Context, s *session, names []string, force bool) error {
+	if !force {
+		if err := checkKnown(ctx, s, (&ruleFlags{}).rules(names)); err != nil {
+			return err
+		}
+	}
+	return editPins(s, names, (*config.Editor).Pin, "pinned %s for %s", "%s is pinned for %s already")
 }
 
 func newUnpinCommand(e env) *cobra.Command {
@@ -189,10 +216,12 @@ func newUnpinCommand(e env) *cobra.Command {
 		Use: "unpin NAME…", Short: "Take back that an agent is always offered skills", Long: unpinHelp, Example: "  skills --agent reviewer unpin code-review",
 		Args:              pinArgs,
 		ValidArgsFunction: e.each(skillNames),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return editPins(e.session(cmd), args, (*config.Editor).Unpin, "unpinned %s for %s", "%s is not pinned for %s")
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return runUnpin(e.session(cmd), args) },
 	}
+}
+
+func runUnpin(s *session, names []string) error {
+	return editPins(s, names, (*config.Editor).Unpin, "unpinned %s for %s", "%s is not pinned for %s")
 }
 
 // pinArgs checks the arguments of commands about the pins of an agent.

@@ -12,9 +12,9 @@ import (
 
 const historyHelp = `History lists the versions of a skill that are kept: what it was before the
 first approved proposal, each change since by "skills proposals approve" and
-"skills revert", and edits that "skills index" and running servers have noticed.
-The newest 50 versions are kept, up to 10 MB for a skill, and always the last
-two.
+"skills proposals revert", and edits that "skills index" and running servers
+have noticed. The newest 50 versions are kept, up to 10 MB for a skill, and
+always the last two.
 
 --record keeps the skill as it is now, which begins the history of a skill that
 has none: from then on edits are kept too.
@@ -35,7 +35,7 @@ func newHistoryCommand(e env) *cobra.Command {
 		Use:               "history NAME",
 		Short:             "List the versions of a skill",
 		Long:              historyHelp,
-		Example:           "  skills history pdf-forms\n  skills history pdf-forms --record",
+		Example:           "  skills proposals history pdf-forms\n  skills proposals history pdf-forms --record",
 		Args:              args(1, 1),
 		ValidArgsFunction: e.first(skillNames),
 		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
@@ -73,18 +73,19 @@ func printHistory(ui *screen, log *proposal.Log) error {
 	}))
 }
 
-const revertHelp = `Revert makes a skill what it was in a version that "skills history" lists.
-VERSION is its number, or the start of its digest. The result is a new version,
-so that a revert can be reverted. All files are changed at once or none.
+const revertHelp = `Revert makes a skill what it was in a version that "skills proposals history"
+lists. VERSION is its number, or the start of its digest. The result is a new
+version, so that a revert can be reverted. All files are changed at once, or
+none.
 
---json prints what "skills history --json" prints.`
+--json prints what "skills proposals history --json" prints.`
 
 func newRevertCommand(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:               "revert NAME VERSION",
 		Short:             "Make a skill what it was",
 		Long:              revertHelp,
-		Example:           "  skills revert pdf-forms 3",
+		Example:           "  skills proposals revert pdf-forms 3",
 		Args:              args(2, 2),
 		ValidArgsFunction: e.first(skillNames),
 		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {

@@ -20,13 +20,16 @@ import (
 )
 
 const proposalsHelp = `Proposals lists the proposed changes of skills that wait for a decision, which
-agents ("skills mcp --allow-proposals") and people ("skills propose") make.
+agents ("skills mcp --allow-proposals") and people make.
 
   skills proposals              list what waits; --all lists the others too
   skills proposals show ID      print a proposal, and what it would do now
   skills proposals check ID     print only that; the status is 1 if it fails
   skills proposals approve ID   make the change
   skills proposals reject ID    keep it with the --reason
+  skills proposals propose NAME          propose a change, or a new skill
+  skills proposals history NAME          list the versions of a skill
+  skills proposals revert NAME VERSION   go back to one of them
 
 An ID may be cut short. What a proposal would do is checked: the changed skill
 follows the specification, "skills doctor" finds nothing that was not there
@@ -39,15 +42,14 @@ A skill that has been changed since is merged, or the lines in conflict are
 named. All files are changed at once or none, and scripts stay scripts. What is
 compiled in or fetched stays; --to FOLDER makes a changed copy there. A new
 skill goes to your folder (user_dir in the configuration, or ~/.agents/skills)
-or to FOLDER. "skills history" shows what was changed, and "skills revert"
-undoes it.
+or to FOLDER. History shows what was changed, and revert undoes it.
 
 When the output is piped, each line of the list holds id, state, kind, skill,
 agent and time, separated by tabs.
 
 --json prints the list as an object with waiting (how many wait) and proposals,
 a list of objects with id, kind, skill, source, base, base_text, made, agent,
-state, reason, by and decided, as "skills propose" has them. For one proposal it
+state, reason, by and decided, as propose prints them. For one proposal it
 prints these and justification, evidence, diff, conflict (why it does not fit
 the skill as it is), moved (the skill was changed since), notes, and check: an
 object with ok, findings (rule, severity, path, line, message, hint) and bench:
@@ -111,6 +113,7 @@ func newProposalsCommand(e env) *cobra.Command {
 			return decide(ctx, s, c, box, args[0], args[1], &d)
 		}),
 	}
+	cmd.AddCommand(newProposeCommand(e), newHistoryCommand(e), newRevertCommand(e))
 	f := cmd.Flags()
 	f.BoolVar(&d.all, "all", false, "list also what was decided on")
 	f.StringVar(&d.to, "to", "", "approve: make the skill in this `folder`")
@@ -206,7 +209,7 @@ func approve(ctx context.Context, s *session, c *catalog, box *proposal.Box, id 
 	case done.Kind == proposal.KindNew:
 		return s.printText(s.named(lineOf("Made the new skill %s; \"skills show %s\" prints it.", done.Skill, done.Skill)))
 	}
-	return s.printText(s.named(lineOf("Changed %s; \"skills history %s\" shows its versions.", done.Skill, done.Skill)))
+	return s.printText(s.named(lineOf("Changed %s; \"skills proposals history %s\" shows its versions.", done.Skill, done.Skill)))
 }
 
 // printProposal prints a proposal; texts: all of it, not only what it would do.

@@ -40,7 +40,7 @@ func newProposeCommand(e env) *cobra.Command {
 		Use:               "propose NAME",
 		Short:             "Propose a change of a skill, or a new skill",
 		Long:              proposeHelp,
-		Example:           "  skills propose pdf-forms --diff change.diff --why \"Step 3 fails\"\n  skills propose release-notes --files ./draft --why \"Asked for often\"",
+		Example:           "  skills proposals propose pdf-forms --diff change.diff --why \"Step 3 fails\"\n  skills proposals propose release-notes --files ./draft --why \"Asked often\"",
 		Args:              args(1, 1),
 		ValidArgsFunction: e.first(skillNames),
 		PreRunE: checked(func([]string) error {

@@ -16,12 +16,11 @@ their full text. It gives a model the few that matter, or none.`
 // A topic is a text of the help that belongs to no command.
 type topic struct{ name, about, text string }
 
-// topics returns the topics of the help. The configuration is one, too: its text is the help
-// of the command of that name.
+// topics returns the topics of the help. The configuration and evals are
+// two more: their texts are the help of the commands of these names.
 func topics() []topic {
 	return []topic{
 		{"catalog", "How skills are indexed and ranked", catalogTopic},
-		{"evals", "Prompts with which the author of a skill tries it", evalsTopic},
 		{"folders", "Where skills are looked for", foldersTopic},
 		{"output", "What commands print, and their exit status", outputTopic},
 		{"writing", "How to write a skill, and to see that it is offered", writingTopic},
@@ -46,18 +45,6 @@ that you set (--disturb), and that "skills index" makes hold in your catalog.
 Nothing leaves this machine unless you configure a server that is elsewhere, for
 embeddings, for ranking, or with skills.`
 
-const evalsTopic = `Evals are prompts that the author of a skill writes to try it. They lie in JSON
-files in the folder evals of the skill, evals/*.json, in one of these forms:
-  ["a prompt that needs the skill", {"prompt": "another one"}]
-  {"should_trigger": ["…"], "should_not_trigger": ["…"]}
-  {"evals": [{"prompt": "…", "should_trigger": false}]}
-"query" or "input" may stand for "prompt", and "prompts" for "evals". Other
-fields are left alone.
-
-  skills try --skill NAME     is the skill offered for each of its prompts?
-  skills bench --from-evals   the same for all skills, with measures
-  skills doctor NAME          where does another skill win a prompt?`
-
 const writingTopic = `A skill is a folder of its own in one of the folders of "skills paths", such as
 .agents/skills of a project, with a file SKILL.md:
 
@@ -76,7 +63,7 @@ texts into files of their own, to which SKILL.md refers.
 
   skills doctor FOLDER        is anything wrong with it? Also in CI
   skills try "PROMPT"         is it offered for this prompt?
-  skills try --skill NAME     and for its evals? See "skills help evals"
+  skills evals NAME           and for its evals? See "skills help evals"
   skills why NAME "PROMPT"    what decided, with the words that the skill lacks
   skills test NAME            do its scripts work? See "skills help test"
 
@@ -127,7 +114,8 @@ func newHelpCommand(e env) *cobra.Command {
 
 // topicsHelp lists the topics.
 func topicsHelp() string {
-	list := "The topics are:\n  config    The configuration, with examples\n"
+	list := "The topics are:\n  config    The configuration, with examples\n" +
+		"  evals     Prompts with which the author of a skill tries it\n"
 	for _, t := range topics() {
 		list += fmt.Sprintf("  %-8s  %s\n", t.name, t.about)
 	}
@@ -194,7 +182,7 @@ func programHelp(root *cobra.Command) string {
 	for _, group := range root.Groups() {
 		b.WriteString(groupHelp(root, group.ID))
 	}
-	names := append(mapped(topics(), func(t topic) string { return t.name }), "config")
+	names := append(mapped(topics(), func(t topic) string { return t.name }), "config", "evals")
 	slices.Sort(names)
 	fmt.Fprintf(&b, "Topics: %s\n", strings.Join(names, ", "))
 	fmt.Fprintf(&b, "\"%s help NAME\" explains a command or a topic.\n\n", name)
@@ -209,7 +197,7 @@ func groupHelp(root *cobra.Command, group string) string {
 	for _, c := range root.Commands() {
 		_, isRare := c.Annotations[rareMark]
 		switch {
-		case c.GroupID != group:
+		case c.GroupID != group || c.Hidden:
 		case isRare:
 			others = append(others, c.Name())
 		default:

@@ -34,8 +34,8 @@ complete index.
 With --skill, try asks each prompt of the skill's evals instead: is the skill
 offered, lost to another one, or is the prompt below the rate, that is, does it
 look as if it needs no skill? It also names the words of the prompt that the
-skill lacks. "skills help evals" describes them; "skills bench --from-evals"
-does this for all skills.
+skill lacks. "skills help evals" describes them; "skills evals" does this for
+all skills.
 
 --json prints an object with
   client     the name of the client; "" if none was given and none is set up

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -22,7 +23,7 @@ and changes, a list of objects with
 ` + changeHelp
 
 func newUpdateCommand(e env) *cobra.Command {
-	var force bool
+	var force, verify, accept bool
 	r := &installRun{verb: "update", needsYes: func([]*install.Change) error { return errNeedsYes }}
 	cmd := &cobra.Command{
 		Use:               "update [NAME…]",
@@ -33,6 +34,14 @@ func newUpdateCommand(e env) *cobra.Command {
 		ValidArgsFunction: e.each(installedNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.session = e.session(cmd)
+			switch {
+			case verify && (r.only || force || r.yes):
+				return &usageError{cmd.CommandPath(), errors.New("--verify changes nothing, and takes none of --check, --force and --yes")}
+			case verify:
+				return runVerify(cmd.Context(), r.session, args, accept)
+			case accept:
+				return &usageError{cmd.CommandPath(), errors.New("--accept is for --verify")}
+			}
 			return r.run(func(in *install.Installer) (*install.Result, error) {
 				return in.Update(cmd.Context(), install.Order{Names: args, Force: force}, r)
 			})
@@ -42,6 +51,8 @@ func newUpdateCommand(e env) *cobra.Command {
 	f.BoolVar(&r.only, "check", false, "only show what is new")
 	f.BoolVar(&force, "force", false, "replace skills that you have edited too, and keep a copy")
 	f.BoolVarP(&r.yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&verify, "verify", false, "only check whether skills are as they were installed")
+	f.BoolVar(&accept, "accept", false, "with --verify: accept the named skills with the edits that they have now")
 	return cmd
 }
 

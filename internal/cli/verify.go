@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -42,25 +43,28 @@ func newVerifyCommand(e env) *cobra.Command {
 		Args:              args(0, -1),
 		ValidArgsFunction: e.each(installedNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s := e.session(cmd)
-			in, err := openInstaller(s)
-			if err != nil {
-				return err
-			}
-			if accept {
-				if err := in.Accept(cmd.Context(), args); err != nil {
-					return err
-				}
-			}
-			verdicts, unknown, err := in.Verify(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
-			return printVerdicts(s.screen, verifyResult{in.Dir(), true, verdicts, append([]string{}, unknown...)})
+			return runVerify(cmd.Context(), e.session(cmd), args, accept)
 		},
 	}
 	cmd.Flags().BoolVar(&accept, "accept", false, "accept the named skills with the edits that they have now")
 	return cmd
+}
+
+func runVerify(ctx context.Context, s *session, names []string, accept bool) error {
+	in, err := openInstaller(s)
+	if err != nil {
+		return err
+	}
+	if accept {
+		if err := in.Accept(ctx, names); err != nil {
+			return err
+		}
+	}
+	verdicts, unknown, err := in.Verify(ctx, names)
+	if err != nil {
+		return err
+	}
+	return printVerdicts(s.screen, verifyResult{in.Dir(), true, verdicts, append([]string{}, unknown...)})
 }
 
 // printVerdicts prints the result, and returns the exit status.
@@ -87,7 +91,7 @@ func printVerdicts(ui *screen, r verifyResult) error {
 		case len(r.Skills) == 0:
 			ui.note(noInstalled)
 		case edited > 0:
-			ui.note("%d of %s differ; \"skills update NAME --force\" brings back what was installed and keeps a copy of your edits, \"skills verify NAME --accept\" accepts them", edited, count(len(r.Skills), "skill"))
+			ui.note("%d of %s differ; \"skills update NAME --force\" brings back what was installed and keeps a copy of your edits, \"skills update --verify NAME --accept\" accepts them", edited, count(len(r.Skills), "skill"))
 		}
 	}
 	if !r.OK {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,6 +53,13 @@ type omittedSkill struct {
 	Name    string `json:"name"`
 	Reason  string `json:"reason"`
 	OldOnly bool   `json:"old_only"`
+}
+
+func newPublishCommand(e env) *cobra.Command {
+	cmd := newWellKnownCommand(e)
+	cmd.Use, cmd.Example = "publish DIR", "  skills --agent public publish ./site"
+	cmd.Long = "Publish" + strings.TrimPrefix(wellKnownHelp, "Well-known")
+	return cmd
 }
 
 func newWellKnownCommand(e env) *cobra.Command {

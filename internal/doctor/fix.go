@@ -74,7 +74,7 @@ func fixesOf(c *contents) []*Fix {
 		f := &Fix{Path: real, Rules: rules, source: c.source, dir: c.dir, file: c.file, name: name,
 			before: []byte(c.text[name]), after: []byte(after), mode: c.mode[name].Perm(), executable: executable}
 		if f.Diff = f.diff(); c.source.Info().Kind == installed {
-			f.Warning = "it is installed: \"skills verify\" will report it as changed"
+			f.Warning = "it is installed: \"skills update --verify\" will report it as changed"
 		}
 		list = append(list, f)
 	}

@@ -86,7 +86,7 @@ func TestFixKeepsAway(t *testing.T) {
 		t.Errorf("skills in memory have %d fixes, %v", len(list), err)
 	}
 	list := fixes(t, dir, "", &source.Options{Kind: "installed"})
-	if len(list) != 2 || !strings.Contains(list[0].Warning, "skills verify") {
+	if len(list) != 2 || !strings.Contains(list[0].Warning, "skills update --verify") {
 		t.Errorf("installed skills: %d fixes, %+v", len(list), list[0])
 	}
 	other := t.TempDir()

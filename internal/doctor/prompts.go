@@ -34,7 +34,7 @@ func (c *contents) evalPrompts() []string {
 		}
 		list, err := evals.Parse([]byte(c.text[name]))
 		if err != nil {
-			continue // "skills bench --from-evals" reports it
+			continue // "skills evals" reports it
 		}
 		for _, e := range list {
 			if e.Trigger && len(prompts) < maxEvals {

@@ -85,7 +85,7 @@ var rules = []Rule{
 	{"byte-order-mark", skill.Warning, author, "The SKILL.md starts with a byte order mark.", "Save it as UTF-8 without BOM."},
 	{"case-collision", skill.Warning, author, "The names of two files differ by case only.", "Rename one of them."},
 	{"catalog", skill.Error, breaks, "The catalog cannot be used, or was damaged and rebuilt.", "Do as the message says."},
-	{"changed", skill.Warning, held, "An installed skill is not as it was installed, so it is held back.", "Look at it with \"skills verify\"; update or install it again."},
+	{"changed", skill.Warning, held, "An installed skill is not as it was installed, so it is held back.", "Look at it with \"skills update --verify\"; update or install it again."},
 	{"client", skill.Note, settings, "A client is set up.", "Nothing."},
 	{"client-broken", skill.Error, breaks, "What is set up in a client does not work.", "Run \"skills setup\" again."},
 	{"client-budget", skill.Warning, hides, "A client has no room to list its skills and drops descriptions.", "Let \"skills setup\" turn its listing off."},

@@ -107,7 +107,7 @@ func evalsOf(files proposal.Files) (list []string) {
 	for _, name := range names {
 		prompts, err := evals.Parse(files[name].Data)
 		if err != nil {
-			continue // "skills bench --from-evals" reports it
+			continue // "skills evals" reports it
 		}
 		for _, e := range prompts {
 			if e.Trigger {
