@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/openai"
@@ -104,19 +103,10 @@ func (f *chatFlags) check(s *session, args []string) error {
 		return atLeast("max-iterations", f.iterations, 1)
 	case f.noScripts && (f.yes || f.given("executor") || f.given("workspace")):
 		return errors.New("--no-scripts runs no scripts, so --yes, --executor and --workspace have nothing to say; leave one out")
-	case s.json && len(args) == 0 && typist(s.screen) != nil:
+	case s.json && len(args) == 0 && s.keyboard() != nil:
 		return errors.New("--json needs a PROMPT, or a prompt on standard input")
 	}
 	return f.executor.check()
-}
-
-// typist returns the terminal at which a person types; nil means none.
-func typist(ui *screen) *os.File {
-	f, ok := ui.stdin.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return nil
-	}
-	return f
 }
 
 func runChat(ctx context.Context, s *session, f *chatFlags, args []string) error {
@@ -131,7 +121,7 @@ func runChat(ctx context.Context, s *session, f *chatFlags, args []string) error
 		}
 		return errReported
 	}
-	person := typist(s.screen)
+	person := s.keyboard()
 	if person == nil && len(args) == 0 {
 		args = []string{"-"}
 	}

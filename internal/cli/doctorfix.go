@@ -1,16 +1,13 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
@@ -102,10 +99,7 @@ func fixable(s *session, folders []string) ([]source.Source, error) {
 
 // writeFixes shows each change and writes it if the user agrees. It goes on after a failure.
 func writeFixes(ctx context.Context, ui *screen, list []*doctor.Fix, f fixFlags) (failed, refused error) {
-	var in *bufio.Reader
-	if file, ok := ui.stdin.(*os.File); ok && term.IsTerminal(int(file.Fd())) && !f.yes && !ui.json {
-		in = bufio.NewReader(file)
-	}
+	user := ui.reader()
 	all := f.yes
 	for _, fix := range list {
 		if !ui.json {
@@ -115,11 +109,9 @@ func writeFixes(ctx context.Context, ui *screen, list []*doctor.Fix, f fixFlags)
 			ui.note("%s: %s", fix.Path, fix.Warning)
 		}
 		answer := ""
-		if in != nil && !all {
-			fmt.Fprint(ui.stderr, "skills: write this? [y]es, [n]o, [a]ll, [q]uit: ")
-			line, err := in.ReadString('\n')
-			answer = strings.ToLower(strings.TrimSpace(line))
-			if err != nil || answer == "q" || answer == "quit" {
+		if user != nil && !all {
+			answer = user.ask("write this? [y]es, [n]o, [a]ll, [q]uit:")
+			if user.left || answer == "q" || answer == "quit" {
 				return failed, nil
 			}
 		}
@@ -128,7 +120,7 @@ func writeFixes(ctx context.Context, ui *screen, list []*doctor.Fix, f fixFlags)
 			failed = errors.Join(failed, fix.Apply(ctx))
 		}
 	}
-	if in == nil && !f.yes && len(list) > 0 {
+	if user == nil && !f.yes && len(list) > 0 {
 		refused = errors.New("nothing was changed: nobody can be asked here; --yes does it without a question")
 	}
 	return failed, refused

@@ -1,18 +1,15 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/internal/config"
@@ -76,7 +73,7 @@ type detectRun struct {
 	model   string // the wanted one; "" means any
 	ports   portFlag
 
-	in       *bufio.Reader // the terminal; nil means that nobody can be asked
+	user     *person // nil means that nobody can be asked
 	settings config.Settings
 	result   detectResult
 }
@@ -103,8 +100,8 @@ func (d *detectRun) run(ctx context.Context) (err error) {
 	if d.settings, err = d.session.settings(); err != nil {
 		return err
 	}
-	if f, ok := d.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) && !d.yes && !d.json {
-		d.in = bufio.NewReader(f)
+	if !d.yes {
+		d.user = d.reader()
 	}
 	d.result.Servers = d.ports.find(ctx, d.settings.Embedder.OpenAI)
 	c, err := d.choose()
@@ -126,26 +123,16 @@ func (d *detectRun) choose() (detect.Choice, error) {
 		return detect.Choice{}, err
 	}
 	c, err := detect.Choose(d.result.Servers, d.model)
-	if err != nil || d.in == nil || d.model != "" || len(list) == 1 {
+	if err != nil || d.user == nil || d.model != "" || len(list) == 1 {
 		return c, err
 	}
-	answer := d.reply(fmt.Sprintf("which model? 1 to %d [1] ", len(list)))
+	answer := d.user.ask("which model? 1 to %d [1]", len(list))
 	n, err := strconv.Atoi(cmp.Or(answer, "1"))
-	if err != nil || n < 1 || n > len(list) {
+	if err != nil || d.user.left || n < 1 || n > len(list) {
 		d.note("nothing was written")
 		return c, errReported
 	}
 	return list[n-1], nil
-}
-
-// reply returns what the user answers, "n" at the end of the input.
-func (d *detectRun) reply(question string) string {
-	fmt.Fprint(d.stderr, "skills: "+question)
-	answer, err := d.in.ReadString('\n')
-	if err != nil {
-		return "n"
-	}
-	return strings.ToLower(strings.TrimSpace(answer))
 }
 
 // printFound prints the models, with numbers if the user is to choose one, and what is wrong
@@ -170,12 +157,12 @@ func (d *detectRun) printFound(list []detect.Choice) error {
 			dim = strconv.Itoa(c.Dim)
 		}
 		row := []string{c.Kind, c.Address, c.Name, dim, use}
-		if d.in != nil {
+		if d.user != nil {
 			row = append([]string{strconv.Itoa(i + 1)}, row...)
 		}
 		rows = append(rows, row)
 	}
-	if d.in != nil {
+	if d.user != nil {
 		header = append([]string{""}, header...)
 	}
 	return d.rows(header, rows)
@@ -257,7 +244,7 @@ func (d *detectRun) carryOut(plan *setup.Plan, env *setup.Env) (wrote bool, err 
 	}
 	ed := plan.Edits[0]
 	d.result.Diff = ed.Diff()
-	if !d.yes && d.in == nil {
+	if !d.yes && d.user == nil {
 		d.note("nothing was written; put these lines into %s, in place of its embedder, or let --yes do it", ch.File)
 		if d.json {
 			return false, nil
@@ -267,11 +254,9 @@ func (d *detectRun) carryOut(plan *setup.Plan, env *setup.Env) (wrote bool, err 
 	if !d.json {
 		fmt.Fprint(d.stdout, d.result.Diff)
 	}
-	if answer := "y"; !d.yes {
-		if answer = d.reply("write this? [y/N] "); answer != "y" && answer != "yes" {
-			d.note("nothing was written")
-			return false, errReported
-		}
+	if !d.yes && !d.user.agrees("write this?") {
+		d.note("nothing was written")
+		return false, errReported
 	}
 	if err := plan.Apply(env); err != nil {
 		return false, err

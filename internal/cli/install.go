@@ -1,17 +1,14 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/repertoire-skills/repertoire/install"
 	"github.com/repertoire-skills/repertoire/install/unpack"
@@ -75,10 +72,10 @@ type installRun struct {
 	in  *install.Installer
 	yes bool
 
-	verb      string                          // "install", "update" or "remove"
-	needsYes  func(c []*install.Change) error // why the changes need --yes where nobody can be asked; nil if they do not
-	only      bool                            // only show what would be done
-	questions *bufio.Reader
+	verb     string                          // "install", "update" or "remove"
+	needsYes func(c []*install.Change) error // why the changes need --yes where nobody can be asked; nil if they do not
+	only     bool                            // only show what would be done
+	user     *person                         // nil means that nobody can be asked
 }
 
 func newInstallCommand(e env) *cobra.Command {
@@ -132,7 +129,10 @@ func (r *installRun) run(change func(*install.Installer) (*install.Result, error
 	if err != nil {
 		return err
 	}
-	r.in, r.questions = in, bufio.NewReader(r.stdin)
+	r.in = in
+	if !r.yes {
+		r.user = r.reader()
+	}
 	result, err := change(in)
 	if err != nil {
 		return err
@@ -150,22 +150,9 @@ func (r *installRun) run(change func(*install.Installer) (*install.Result, error
 	return nil
 }
 
-// canAsk reports whether somebody is there who can be asked.
-func (r *installRun) canAsk() bool {
-	f, ok := r.stdin.(*os.File)
-	return ok && !r.yes && !r.json && term.IsTerminal(int(f.Fd()))
-}
-
-// ask prints a question and returns the answer in lower case.
-func (r *installRun) ask(format string, args ...any) string {
-	fmt.Fprintf(r.stderr, "skills: "+format+" ", args...)
-	answer, _ := r.questions.ReadString('\n')
-	return strings.ToLower(strings.TrimSpace(answer))
-}
-
 // Resolve implements install.Caller.
 func (r *installRun) Resolve(_ context.Context, c *install.Change, may bool) (install.Action, string, error) {
-	if !r.canAsk() {
+	if r.user == nil {
 		return "", "", fmt.Errorf("%s; --name NAME gives it another name (nothing was installed)", c.Reason)
 	}
 	r.note("%s: %s", c.Name, c.Reason)
@@ -174,13 +161,13 @@ func (r *installRun) Resolve(_ context.Context, c *install.Change, may bool) (in
 		choices = "[r]ename, [s]kip or re[p]lace it?"
 	}
 	for {
-		switch answer := r.ask("%s", choices); {
+		switch answer := r.user.ask("%s", choices); {
 		case answer == "s" || answer == "skip" || answer == "":
 			return install.Skip, "", nil
 		case may && (answer == "p" || answer == "replace"):
 			return install.Replace, "", nil
 		case answer == "r" || answer == "rename":
-			if name := r.ask("new name:"); name != "" {
+			if name := r.user.ask("new name:"); name != "" {
 				return install.Add, name, nil
 			}
 		}
@@ -195,13 +182,13 @@ func (r *installRun) Approve(_ context.Context, changes []*install.Change) (bool
 		return false, nil
 	case r.yes:
 		return true, nil
-	case !r.canAsk():
+	case r.user == nil:
 		if err := r.needsYes(changes); err != nil {
 			return false, err
 		}
 		return true, nil
 	}
-	if answer := r.ask("%s %s? [y/N]", r.verb, namesOf(changes)); answer != "y" && answer != "yes" {
+	if !r.user.agrees("%s %s?", r.verb, namesOf(changes)) {
 		r.note("nothing was changed")
 		return false, errReported
 	}

@@ -62,7 +62,7 @@ func (r *installRun) printPlan(changes []*install.Change) {
 		for _, p := range c.Findings {
 			r.note("%v", p)
 		}
-		if c.To != nil && c.Description != "" && r.canAsk() {
+		if c.To != nil && c.Description != "" && r.user != nil {
 			r.note("%s: %s", c.Name, c.Description)
 		}
 		if r.json {

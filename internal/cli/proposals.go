@@ -1,19 +1,16 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/proposal"
@@ -174,17 +171,15 @@ func decide(ctx context.Context, s *session, c *catalog, box *proposal.Box, acti
 func approve(ctx context.Context, s *session, c *catalog, box *proposal.Box, id string, d *decision) error {
 	o := proposal.Approval{To: d.to, Reason: d.reason, Force: d.force}
 	if !d.yes {
-		in, ok := s.stdin.(*os.File)
-		if s.json || !ok || !term.IsTerminal(int(in.Fd())) {
+		user := s.reader()
+		if user == nil {
 			return errNeedsYes
 		}
 		o.Confirm = func(shown proposal.Shown) bool {
 			if err := printProposal(s.screen, &shown, true); err != nil {
 				return false
 			}
-			fmt.Fprint(s.stderr, "skills: make this change? [y/N] ")
-			answer, _ := bufio.NewReader(in).ReadString('\n')
-			return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
+			return user.agrees("make this change?")
 		}
 	}
 	done, err := box.Approve(ctx, c.who(), id, o)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -141,7 +140,7 @@ func runScript(ctx context.Context, ui *screen, c *catalog, e *executorChoice, a
 	if len(args) > 2 {
 		r.Command, r.Args = sandbox.Quote(args[1]), args[2:]
 	}
-	if f, ok := ui.stdin.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+	if ui.keyboard() == nil {
 		r.Stdin = ui.stdin
 	}
 	res, err := g.NewConversation().Run(ctx, args[0], r)

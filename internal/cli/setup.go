@@ -118,7 +118,8 @@ type setupFile struct {
 type setupRun struct {
 	*session
 	setup.Request
-	env *setup.Env
+	env  *setup.Env
+	user *person // nil means that nobody can be asked
 
 	server                                   serverFlags
 	dryRun, yes, list, all, noCheck, noIndex bool
@@ -140,6 +141,7 @@ func newSetupCommand(e env) *cobra.Command {
 		PreRunE:           checked(s.check),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.session, s.path = e.session(cmd), cmd.CommandPath()
+			s.user = s.person()
 			return s.run(cmd.Context(), args)
 		},
 	}

@@ -71,7 +71,7 @@ func (s *setupRun) chosen(names []string) ([]client.Client, error) {
 	if len(names) > 1 {
 		choices += ", or the names of some"
 	}
-	answer := s.ask(fmt.Sprintf("set up %s? [%s]", strings.Join(names, ", "), choices))
+	answer := s.user.ask("set up %s? [%s]", strings.Join(names, ", "), choices)
 	switch some := strings.FieldsFunc(answer, func(r rune) bool { return r == ',' || r == ' ' }); {
 	case answer == "y" || answer == "yes":
 	case answer == "" || answer == "n" || answer == "no":

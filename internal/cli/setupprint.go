@@ -1,16 +1,12 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/term"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/figures"
@@ -96,21 +92,11 @@ func (s *setupRun) printWarnings(plan *setup.Plan) {
 }
 
 // canAsk reports whether somebody is there who can be asked.
-func (s *setupRun) canAsk() bool {
-	f, ok := s.stdin.(*os.File)
-	return ok && !s.yes && term.IsTerminal(int(f.Fd()))
-}
+func (s *setupRun) canAsk() bool { return s.user != nil && !s.yes }
 
 // confirm asks the user on a terminal. It does not ask scripts, which have named what to do.
 func (s *setupRun) confirm(question string) bool {
-	return !s.canAsk() || slices.Contains([]string{"y", "yes"}, s.ask(question+" [y/N]"))
-}
-
-// ask prints a question and returns the answer in lower case.
-func (s *setupRun) ask(question string) string {
-	fmt.Fprintf(s.stderr, "skills: %s ", question)
-	answer, _ := bufio.NewReader(s.stdin).ReadString('\n')
-	return strings.ToLower(strings.TrimSpace(answer))
+	return !s.canAsk() || s.user.agrees("%s", question)
 }
 
 // kindName names a kind of change.

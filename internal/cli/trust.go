@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
@@ -167,7 +165,7 @@ func runTrust(ctx context.Context, ui *screen, c *catalog, file *trust.File, nam
 			return err
 		}
 	}
-	agreed := len(list) > 0 && (yes || agrees(ui, list))
+	agreed := len(list) > 0 && (yes || ui.reader().agrees("trust %s?", count(len(list), "skill")))
 	out := trustResult{Trusted: []trust.Skill{}, Untrusted: list, Forgotten: []trust.Skill{}}
 	if agreed {
 		if err := file.Add(ctx, mapped(list, func(s unsureSkill) trust.Seen { return s.seen })...); err != nil {
@@ -290,18 +288,6 @@ func sinceTrusted(ch *trust.Change, folder string) string {
 		}
 	}
 	return text
-}
-
-// agrees asks the user, if there is a terminal.
-func agrees(ui *screen, list []unsureSkill) bool {
-	f, ok := ui.stdin.(*os.File)
-	if !ok || ui.json || !term.IsTerminal(int(f.Fd())) {
-		return false
-	}
-	fmt.Fprintf(ui.stderr, "skills: trust %s? [y/N] ", count(len(list), "skill"))
-	answer, _ := bufio.NewReader(f).ReadString('\n') // the end of the input means no
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
 }
 
 func listTrusted(ui *screen, file *trust.File) error {
