@@ -24,7 +24,7 @@ func TestMeasureLoad(t *testing.T) {
 		if err := json.NewDecoder(r.Body).Decode(&p); err != nil || p.Agent != "keeper" {
 			t.Errorf("%+v, %v", p, err)
 		}
-		answer := api.Suggestion{Skills: []api.Skill{{Name: "cat"}}}
+		answer := api.Suggestion{Skills: []api.Offer{{Name: "cat"}}}
 		switch p.Text {
 		case "two":
 			http.Error(w, "out of order", http.StatusServiceUnavailable)

@@ -289,7 +289,7 @@ func TestSuggestOverHTTP(t *testing.T) {
 		status  int
 	}{
 		"known":          {func(p *api.Prompt) { p.Known = got.Skills }, whole, 200},
-		"loaded":         {func(p *api.Prompt) { p.Known = []api.Skill{{Name: "post", Probability: 1}} }, whole, 200},
+		"loaded":         {func(p *api.Prompt) { p.Known = []api.Offer{{Name: "post", Probability: 1}} }, whole, 200},
 		"no task":        {func(p *api.Prompt) { p.Text = "thanks" }, whole, 200},
 		"own scope":      {func(*api.Prompt) {}, keeper, 200},
 		"narrowed":       {func(p *api.Prompt) { p.Agent = "keeper" }, whole, 200},

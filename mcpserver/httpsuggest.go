@@ -81,24 +81,21 @@ func (s *Server) suggestion(ctx context.Context, p *api.Prompt, e usage.Event) (
 		if s.opts.Introduce != nil {
 			text, err = s.opts.Introduce(ctx, server)
 		}
-		return &api.Suggestion{Block: text, Skills: []api.Skill{}}, err
+		return &api.Suggestion{Block: text, Skills: []api.Offer{}}, err
 	}
 	if p.Text = intent.Typed(p.Text); strings.TrimSpace(p.Text) == "" {
-		return &api.Suggestion{Skills: []api.Skill{}, Because: string(intent.Empty)}, nil
+		return &api.Suggestion{Skills: []api.Offer{}, Because: string(intent.Empty)}, nil
 	}
 	e.Kind, e.Call, e.Session, e.Prompt = usage.Offered, "suggest_skills", p.Session, p.Text
-	told := &session.Told{Prompts: p.Earlier}
-	for _, k := range p.Known {
-		told.Offers = append(told.Offers, session.Offer{Name: k.Name, Location: k.Location, Probability: k.Probability})
-	}
+	history := &session.History{Prompts: p.Earlier, Offers: p.Known}
 	budget := contextprovider.Budget{Server: server, Format: contextprovider.Format(p.Format), Chars: max(0, p.Room), ListPinned: true}
-	b, err := s.opts.suggest(ctx, Prompt{Text: p.Text, Dir: p.Dir, Session: p.Session, Client: e.Address, Told: told, Budget: &budget})
+	b, err := s.opts.suggest(ctx, Prompt{Text: p.Text, Dir: p.Dir, Session: p.Session, Client: e.Address, History: history, Budget: &budget})
 	if err != nil {
 		return nil, err
 	}
-	out := &api.Suggestion{Block: b.Text, Skills: make([]api.Skill, len(b.Skills)), Tokens: b.Tokens, Because: b.Kind}
+	out := &api.Suggestion{Block: b.Text, Skills: make([]api.Offer, len(b.Skills)), Tokens: b.Tokens, Because: b.Kind}
 	for i, h := range b.Skills {
-		out.Skills[i] = api.Skill{ID: h.ID, Name: h.Name, Source: h.Source, Location: h.Location, Probability: h.Probability}
+		out.Skills[i] = api.Offer{ID: h.ID, Name: h.Name, Source: h.Source, Location: h.Location, Probability: h.Probability}
 		e.Skills = append(e.Skills, usage.Skill{ID: h.ID})
 	}
 	e.Because = b.Kind

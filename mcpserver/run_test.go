@@ -13,7 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
-	"github.com/repertoire-skills/repertoire/internal/runner"
+	"github.com/repertoire-skills/repertoire/internal/scripts"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/sandbox"
@@ -40,10 +40,10 @@ func running(t *testing.T, scope string, trusted *trust.File, tell func(usage.Ev
 // runs returns the tools that run scripts of trusted skills in x. The server k need not be there
 // yet.
 func runs(t *testing.T, k **kit, scope string, trusted *trust.File, x sandbox.Executor) *mcpserver.Runs {
-	made := sync.OnceValue(func() *runner.Runner {
+	made := sync.OnceValue(func() *scripts.Runner {
 		a, err := (*k).catalog.Agent(scope)
 		try(t, err)
-		r, err := runner.New((*k).catalog, a, runner.Executors{Executor: x}, trusted, nil)
+		r, err := scripts.New((*k).catalog, a, scripts.Executors{Executor: x}, trusted, nil)
 		try(t, err)
 		return r
 	})

@@ -91,10 +91,10 @@ type Prompt struct {
 	Session string // the client's session; "" means unknown
 	Client  string // who asks over HTTP: an address, a network or a caller; "" means the only client
 
-	// Told is what the session was told, from a client that remembers that itself; nil means
-	// that the server remembers it for Session. Budget is there if Told is.
-	Told   *session.Told
-	Budget *contextprovider.Budget
+	// History is of a client that remembers its session itself; nil means that the server
+	// remembers it for Session. Budget is there if History is.
+	History *session.History
+	Budget  *contextprovider.Budget
 }
 
 // A Server serves one scope of a catalog to any number of sessions.
@@ -120,8 +120,8 @@ func New(c Catalog, opts *Options) *Server {
 	s.opts.Logger = cmp.Or(s.opts.Logger, slog.New(slog.DiscardHandler))
 	if s.opts.Suggest == nil {
 		s.opts.Suggest = func(ctx context.Context, p Prompt, a *search.Agent) (contextprovider.Block, error) {
-			if p.Told != nil {
-				return p.Told.Suggest(ctx, c, p.Text, *p.Budget, a)
+			if p.History != nil {
+				return p.History.Suggest(ctx, c, p.Text, *p.Budget, a)
 			}
 			return c.Block(ctx, p.Text, contextprovider.Budget{Server: cmp.Or(s.opts.Name, DefaultName)}, a)
 		}

@@ -217,16 +217,16 @@ func invalid(format string, args ...any) error {
 
 // internal returns the error for a failure that is not the caller's fault.
 func internal(ctx context.Context, log *slog.Logger, err error) error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message(told(ctx, log, eventOf(ctx).Call, err).Error())}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message(shown(ctx, log, eventOf(ctx).Call, err).Error())}
 }
 
 // IsOwner reports whether a request comes from whoever started the server on this machine, and asks
 // it over pipes.
 func IsOwner(ctx context.Context) bool { return eventOf(ctx).Address == "" }
 
-// told returns the error that the client reads. The owner reads err itself, see IsOwner; other
+// shown returns the error that the client reads. The owner reads err itself, see IsOwner; other
 // clients read what access.Tell returns.
-func told(ctx context.Context, log *slog.Logger, about string, err error) error {
+func shown(ctx context.Context, log *slog.Logger, about string, err error) error {
 	if IsOwner(ctx) {
 		return err
 	}

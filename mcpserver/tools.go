@@ -33,7 +33,7 @@ func newToolbox(c Catalog, o *Options, used *recent) *toolbox {
 	t := &toolbox{opts: o, used: used, runs: newRuns(o, used)}
 	cfg := agent.Config{Catalog: c, Agent: o.Agent, Agents: o.Agents, More: proposalRows(o), Offer: slices.Clone(listedTools), Suggest: t.suggest,
 		Tell: func(ctx context.Context, err error) string {
-			return told(ctx, o.Logger, eventOf(ctx).Call, err).Error()
+			return shown(ctx, o.Logger, eventOf(ctx).Call, err).Error()
 		},
 	}
 	for _, r := range cfg.More {

@@ -29,13 +29,13 @@ type Prompt struct {
 
 	Session string   `json:"session,omitempty"` // for logs only
 	Earlier []string `json:"earlier,omitempty"` // the last two prompts of the session, each at most 500 bytes
-	Known   []Skill  `json:"known,omitempty"`   // what the session was offered or has loaded, at most the last 256
+	Known   []Offer  `json:"known,omitempty"`   // what the session was offered or has loaded, at most the last 256
 }
 
 // A Suggestion is the answer to a prompt.
 type Suggestion struct {
 	Block   string  `json:"block"`             // for the model's context; "" when the prompt wants no skill
-	Skills  []Skill `json:"skills"`            // that the block lists, best first: from now on the session knows them
+	Skills  []Offer `json:"skills"`            // that the block lists, best first: from now on the session knows them
 	Tokens  int     `json:"tokens"`            // of the block, estimated
 	Because string  `json:"because,omitempty"` // why a prompt of this kind wants no skill, such as "reply"; it is no Earlier prompt then
 
@@ -44,8 +44,8 @@ type Suggestion struct {
 	AsOf *time.Time `json:"as_of,omitempty"`
 }
 
-// A Skill is a skill that a session knows.
-type Skill struct {
+// An Offer is a skill that a session knows.
+type Offer struct {
 	ID          string  `json:"id,omitempty"`
 	Name        string  `json:"name"`
 	Source      string  `json:"source,omitempty"`

@@ -90,7 +90,7 @@ func (l *Log) Add(e usage.Event) {
 	}
 	data, err := json.Marshal(l.lineOf(&e))
 	if err != nil {
-		l.lose(err)
+		l.drop(err)
 		return
 	}
 	l.mu.RLock()
@@ -101,7 +101,7 @@ func (l *Log) Add(e usage.Event) {
 	select {
 	case l.lines <- append(data, '\n'):
 	default:
-		l.lose(fmt.Errorf("%d lines wait for the disk", queue))
+		l.drop(fmt.Errorf("%d lines wait for the disk", queue))
 	}
 }
 
@@ -125,8 +125,8 @@ func (l *Log) lineOf(e *usage.Event) line {
 	return out
 }
 
-// lose counts a line that is lost, and tells of the first and of every thousandth.
-func (l *Log) lose(err error) {
+// drop counts a line that is lost, and tells of the first and of every thousandth.
+func (l *Log) drop(err error) {
 	if n := l.lost.Add(1); n%1000 == 1 {
 		l.opts.Logger.Error("a line of the audit log is lost", "file", l.name, "error", err, "lost so far", n)
 	}
@@ -143,7 +143,7 @@ func (l *Log) write(f *os.File) {
 			f = l.current(f)
 		}
 		if _, err := f.Write(line); err != nil {
-			l.lose(err)
+			l.drop(err)
 		}
 	}
 }

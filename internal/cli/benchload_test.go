@@ -31,7 +31,7 @@ func TestBenchURL(t *testing.T) {
 			http.Error(w, "out of order", http.StatusServiceUnavailable)
 			return
 		}
-		json.NewEncoder(w).Encode(api.Suggestion{Skills: []api.Skill{{Name: "cat"}}})
+		json.NewEncoder(w).Encode(api.Suggestion{Skills: []api.Offer{{Name: "cat"}}})
 	}))
 	defer server.Close()
 	args := []string{"bench", "--url", server.URL, "--token-env", "BENCH_TOKEN", "--agent", "keeper", "--clients", "2", "--duration", "20ms", "--prompts", "prompts.jsonl"}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/internal/config"
-	"github.com/repertoire-skills/repertoire/internal/runner"
+	"github.com/repertoire-skills/repertoire/internal/scripts"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 )
 
@@ -97,7 +97,7 @@ func runCall(ctx context.Context, ui *screen, c *catalog, o *callOptions, args [
 		if err != nil {
 			return err
 		}
-		gate := runner.Gate{Catalog: c, Scope: c.agent, Trusted: trust.Open(state), Foreign: c.foreign(), Hint: "ask the user to look at its scripts and to type: skills trust %s"}
+		gate := scripts.Gate{Catalog: c, Scope: c.agent, Trusted: trust.Open(state), Foreign: c.foreign(), Hint: "ask the user to look at its scripts and to type: skills trust %s"}
 		cfg.Allow = gate.Allow
 		o.where.set(&cfg)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/chat"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
-	"github.com/repertoire-skills/repertoire/internal/runner"
+	"github.com/repertoire-skills/repertoire/internal/scripts"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -202,7 +202,7 @@ func (k *chatter) gate() (func(context.Context, contextprovider.Body, string) er
 	if err != nil {
 		return nil, err
 	}
-	g := &runner.Gate{Catalog: k.catalog, Scope: k.catalog.agent, Trusted: trust.Open(state), Foreign: k.catalog.foreign(),
+	g := &scripts.Gate{Catalog: k.catalog, Scope: k.catalog.agent, Trusted: trust.Open(state), Foreign: k.catalog.foreign(),
 		Hint: "\"skills chat\" without a prompt asks the user about it on a terminal, and --yes lets all skills run their scripts"}
 	if k.lines != nil {
 		g.Ask = k.ask
@@ -217,7 +217,7 @@ func (c *catalog) foreign() func(label string) bool {
 	if cfg.Policy != nil {
 		lower = cfg.Policy.Lower
 	}
-	return runner.Foreign(cfg.Sources, lower)
+	return scripts.Foreign(cfg.Sources, lower)
 }
 
 // once answers one prompt.

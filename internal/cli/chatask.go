@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/chat"
-	"github.com/repertoire-skills/repertoire/internal/runner"
+	"github.com/repertoire-skills/repertoire/internal/scripts"
 )
 
 // ask asks whether a script of a skill may run, and shows what is known of the skill.
-func (k *chatter) ask(ctx context.Context, q runner.Question) (runner.Reply, error) {
+func (k *chatter) ask(ctx context.Context, q scripts.Question) (scripts.Reply, error) {
 	k.mu.Lock()
 	k.close()
 	k.mu.Unlock()
@@ -23,22 +23,22 @@ func (k *chatter) ask(ctx context.Context, q runner.Question) (runner.Reply, err
 	answer, err := k.lines.Ask(ctx, question)
 	if err == chat.ErrInterrupted {
 		k.stop()
-		return runner.No, err
+		return scripts.No, err
 	}
 	if err != nil && ctx.Err() != nil {
-		return runner.No, err
+		return scripts.No, err
 	}
 	switch answer = strings.ToLower(strings.TrimSpace(answer)); { // the end of the input means no
 	case answer == "o" || answer == "once":
-		return runner.Once, nil
+		return scripts.Once, nil
 	case (answer == "a" || answer == "always") && q.Unknown == "":
-		return runner.Always, nil
+		return scripts.Always, nil
 	}
-	return runner.No, nil
+	return scripts.No, nil
 }
 
 // aboutUnsure returns what the user should know before a script runs.
-func aboutUnsure(ctx context.Context, q *runner.Question) string {
+func aboutUnsure(ctx context.Context, q *scripts.Question) string {
 	var b strings.Builder
 	b.WriteString(lineOf("The skill %s wants to run: %s", q.Skill.ID, q.Command))
 	b.WriteString(lineOf("  It is not trusted. Its source is %s; %s in %s", q.Skill.Source, count(len(q.Files.Files), "file"), q.Files.Folder))

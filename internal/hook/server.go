@@ -34,11 +34,8 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 	if p.Text = e.Prompt; r.markdown() {
 		p.Format = string(contextprovider.Markdown)
 	}
-	err = r.memory.Ask(ctx, session.Prompt{Session: e.Session, Turn: e.Turn, Text: e.Prompt}, func(told session.Told) (got session.Answer, err error) {
-		p.Earlier = told.Prompts
-		for _, o := range told.Offers {
-			p.Known = append(p.Known, api.Skill{Name: o.Name, Location: o.Location, Probability: o.Probability})
-		}
+	err = r.memory.Ask(ctx, session.Prompt{Session: e.Session, Turn: e.Turn, Text: e.Prompt}, func(h session.History) (got session.Answer, err error) {
+		p.Earlier, p.Known = h.Prompts, h.Offers
 		s, err := r.Ask(ctx, p)
 		if err != nil {
 			return got, err
@@ -47,10 +44,7 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 		if text, err = textOf(s, p.Room); err != nil {
 			return got, err
 		}
-		got.Request = s.Because == ""
-		for _, k := range s.Skills {
-			got.Offers = append(got.Offers, session.Offer{Name: k.Name, Location: k.Location, Probability: k.Probability})
-		}
+		got.Offers, got.Request = s.Skills, s.Because == ""
 		return got, nil
 	})
 	return text, err

@@ -31,7 +31,7 @@ func TestServer(t *testing.T) {
 	server := func(_ context.Context, q api.Prompt) (*api.Suggestion, error) {
 		got = append(got, q)
 		at := time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC)
-		return &api.Suggestion{Block: fmt.Sprintf("answer %d\n", len(got)), Skills: []api.Skill{{ID: "dog", Name: "dog", Location: "team:dog/SKILL.md", Probability: .75}}, AsOf: &at}, nil
+		return &api.Suggestion{Block: fmt.Sprintf("answer %d\n", len(got)), Skills: []api.Offer{{ID: "dog", Name: "dog", Location: "team:dog/SKILL.md", Probability: .75}}, AsOf: &at}, nil
 	}
 	const second = `{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"and the dog"}`
 	first := p.ask(t, "claude", prompt, server)

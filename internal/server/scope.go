@@ -9,7 +9,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/intent"
-	"github.com/repertoire-skills/repertoire/internal/runner"
+	"github.com/repertoire-skills/repertoire/internal/scripts"
 	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/mcpserver"
@@ -53,8 +53,8 @@ func (s *Server) suggest(ctx context.Context, p mcpserver.Prompt, scope *reperto
 		about.Session = fmt.Sprintf("%q %s", nameOf(scope), p.Session)
 	}
 	within := s.project.Scope(p.Dir, s.Config().Sources, scope)
-	if p.Told != nil { // the client remembers its session
-		return p.Told.Suggest(ctx, s.Catalog, p.Text, *p.Budget, within)
+	if p.History != nil { // the client remembers its session
+		return p.History.Suggest(ctx, s.Catalog, p.Text, *p.Budget, within)
 	}
 	return s.memory.Suggest(ctx, s.Catalog, about, budget, within)
 }
@@ -96,12 +96,12 @@ func (s *Server) runs(scope *repertoire.Agent) (*mcpserver.Runs, error) {
 	if s.opts.State == "" {
 		return nil, errors.New("scripts run only if there is a folder that says which skills are trusted")
 	}
-	e, err := runner.ExecutorsFor(s.opts.Executor, s.opts.Unconfined, scope)
+	e, err := scripts.ExecutorsFor(s.opts.Executor, s.opts.Unconfined, scope)
 	if err != nil {
 		return nil, err
 	}
-	run, err := runner.New(s.Catalog, scope, e, trust.Open(s.opts.State), &runner.Options{
-		Room:    s.room,
+	run, err := scripts.New(s.Catalog, scope, e, trust.Open(s.opts.State), &scripts.Options{
+		Limits:  s.room,
 		Observe: s.ran.Observe,
 		Tell: func(ctx context.Context, err error) string {
 			if mcpserver.IsOwner(ctx) {

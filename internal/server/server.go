@@ -18,7 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/config"
-	"github.com/repertoire-skills/repertoire/internal/runner"
+	"github.com/repertoire-skills/repertoire/internal/scripts"
 	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/proposal"
@@ -69,8 +69,8 @@ type Server struct {
 	tokens  *access.Shared                      // of the shared catalog; nil without one
 	heard   chan struct{}                       // holds a value if tokens of the shared catalog may have changed
 
-	room *runner.Room  // what the sessions of all scopes take
-	ran  agent.Metrics // which scripts ran
+	room *scripts.Limits // what the sessions of all scopes take
+	ran  agent.Metrics   // which scripts ran
 }
 
 // Stdio serves the one client that writes to in and reads out, until in or ctx ends.
@@ -93,7 +93,7 @@ func Stdio(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 func Open(ctx context.Context, o Options) (*Server, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	boundMemory(ctx)
-	s := &Server{opts: o, project: config.NewProject(o.Dir), room: runner.NewRoom(), heard: make(chan struct{}, 1)}
+	s := &Server{opts: o, project: config.NewProject(o.Dir), room: scripts.NewLimits(), heard: make(chan struct{}, 1)}
 	cfg := o.Config
 	cfg.Background, cfg.Logger = true, o.Logger
 	cfg.Changed = func() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -34,7 +35,7 @@ func TestChoose(t *testing.T) {
 	for _, tt := range tests {
 		s := new(state)
 		for name, p := range tt.offered {
-			s.offer(Offer{name, "/" + name, p})
+			s.offer(api.Offer{Name: name, Location: "/" + name, Probability: p})
 		}
 		var hits []search.Hit
 		for i, name := range tt.hits {
@@ -53,11 +54,11 @@ func TestChoose(t *testing.T) {
 // TestKnownCopy: a copy of a skill that is known is known.
 func TestKnownCopy(t *testing.T) {
 	h := &search.Hit{Entry: search.Entry{Meta: skill.Meta{ID: "a", Name: "a", Location: "/x/a"}}, Copies: []search.Entry{{Meta: skill.Meta{ID: "y/a", Name: "a", Location: "/y/a"}}}}
-	for o, want := range map[Offer]bool{
+	for o, want := range map[api.Offer]bool{
 		{Location: "/y/a"}: true, {Name: "a", Location: "/x/a"}: true, {Name: "a"}: true, {Name: "y/a"}: true,
 		{Name: "a", Location: "/z/a"}: false, {Location: "/z/a"}: false, {Name: "b"}: false, {}: false,
 	} {
-		if got := o.is(h); got != want {
+		if got := isOf(&o, h); got != want {
 			t.Errorf("%+v: %t", o, got)
 		}
 	}
@@ -66,7 +67,7 @@ func TestKnownCopy(t *testing.T) {
 func TestBounded(t *testing.T) {
 	s := new(state)
 	for i := range 1000 {
-		s.offer(Offer{Name: strings.Repeat("x", i)})
+		s.offer(api.Offer{Name: strings.Repeat("x", i)})
 	}
 	if len(s.Offers) != maxOffers || len(s.Offers[0].Name) != 1000-maxOffers {
 		t.Errorf("%d offers, the first has a name of %d", len(s.Offers), len(s.Offers[0].Name))
@@ -84,7 +85,7 @@ func TestServedSize(t *testing.T) {
 	p := Prompt{Client: "a", Session: "s"}
 	for i := range 200 {
 		s, release := m.openServed(t.Context(), p)
-		s.offer(Offer{Name: strings.Repeat("a", 3000) + strconv.Itoa(i)})
+		s.offer(api.Offer{Name: strings.Repeat("a", 3000) + strconv.Itoa(i)})
 		m.save(s)
 		if n := len(m.served.clients["a"][0].data); n > maxKept {
 			t.Errorf("%d bytes after %d offers", n, i+1)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -147,7 +148,7 @@ func (m *Memory) Load(ctx context.Context, session, name, path string) {
 	}
 	s, release := m.open(ctx, session)
 	defer release()
-	s.offer(Offer{Name: name, Location: path, Probability: 1})
+	s.offer(api.Offer{Name: name, Location: path, Probability: 1})
 	m.save(s)
 }
 
@@ -180,20 +181,13 @@ func (m *Memory) First(ctx context.Context, session, message string) bool {
 
 // state is what is remembered of one session.
 type state struct {
-	Turn    string   `json:"turn,omitempty"`    // hash of the prompt that was answered last
-	Prompts []string `json:"prompts,omitempty"` // the last prompts, shortened
-	Offers  []Offer  `json:"offers,omitempty"`
+	Turn    string      `json:"turn,omitempty"`    // hash of the prompt that was answered last
+	Prompts []string    `json:"prompts,omitempty"` // the last prompts, shortened
+	Offers  []api.Offer `json:"offers,omitempty"`
 	// Messages are hashes of the messages that First was asked about.
 	Messages []string `json:"messages,omitempty"`
 
 	write func(data []byte) error // saves the state; nil means that it is not remembered
-}
-
-// An Offer is a skill that a session knows, by name or location or both.
-type Offer struct {
-	Name        string  `json:"name,omitempty"`
-	Location    string  `json:"location,omitempty"`
-	Probability float64 `json:"probability"` // when it was offered; 1 means that it was loaded
 }
 
 const (
@@ -203,12 +197,12 @@ const (
 	maxMessages = 16
 )
 
-// is reports whether the offer is for this skill, or for a copy of it.
-func (o *Offer) is(h *search.Hit) bool {
-	return o.isEntry(h.Entry) || slices.ContainsFunc(h.Copies, o.isEntry)
+// isOf reports whether an offer is of this skill, or of a copy of it.
+func isOf(o *api.Offer, h *search.Hit) bool {
+	return isEntry(o, &h.Entry) || slices.ContainsFunc(h.Copies, func(e search.Entry) bool { return isEntry(o, &e) })
 }
 
-func (o *Offer) isEntry(e search.Entry) bool {
+func isEntry(o *api.Offer, e *search.Entry) bool {
 	if o.Name == "" || o.Location != "" && e.Location != "" {
 		return o.Location == e.Location
 	}
@@ -233,7 +227,7 @@ func (s *state) choose(hits []search.Hit) []search.Hit {
 // known returns the probability with which the session was offered a skill.
 func (s *state) known(h *search.Hit) (probability float64, ok bool) {
 	for _, o := range s.Offers {
-		if o.is(h) {
+		if isOf(&o, h) {
 			probability, ok = max(probability, o.Probability), true
 		}
 	}
@@ -250,7 +244,7 @@ func odds(p float64) float64 {
 func (s *state) record(p Prompt, b contextprovider.Block) {
 	got := Answer{Request: b.Kind == ""}
 	for _, h := range b.Skills {
-		got.Offers = append(got.Offers, Offer{h.Name, h.Location, h.Probability})
+		got.Offers = append(got.Offers, api.Offer{Name: h.Name, Location: h.Location, Probability: h.Probability})
 	}
 	s.note(p, got)
 }
@@ -268,8 +262,8 @@ func (s *state) note(p Prompt, got Answer) {
 }
 
 // offer remembers one skill. If there are too many, the oldest are forgotten.
-func (s *state) offer(o Offer) {
-	s.Offers = slices.DeleteFunc(s.Offers, func(old Offer) bool { return old.Name == o.Name && old.Location == o.Location })
+func (s *state) offer(o api.Offer) {
+	s.Offers = slices.DeleteFunc(s.Offers, func(old api.Offer) bool { return old.Name == o.Name && old.Location == o.Location })
 	s.Offers = append(s.Offers, o)
 	s.Offers = s.Offers[max(0, len(s.Offers)-maxOffers):]
 }

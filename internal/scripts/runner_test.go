@@ -1,4 +1,4 @@
-package runner_test
+package scripts_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/internal/runner"
+	"github.com/repertoire-skills/repertoire/internal/scripts"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/source"
@@ -58,7 +58,7 @@ func TestPartial(t *testing.T) {
 	add("scripts/z.sh", "#!/bin/sh\necho fine\n")
 	c := open(t, dir)
 	trusted := trust.Open(t.TempDir())
-	r, err := runner.New(c, nil, runner.Executors{Executor: echo{}}, trusted, nil)
+	r, err := scripts.New(c, nil, scripts.Executors{Executor: echo{}}, trusted, nil)
 	try(t, err)
 	for _, test := range []struct {
 		more    int // further files
@@ -114,7 +114,7 @@ func manyRuns(t *testing.T, client string, most int32) {
 	trusted := trust.Open(t.TempDir())
 	try(t, trusted.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: l.Digest, Name: "pdf", Folder: l.Folder, Date: time.Unix(0, 0)}}))
 	x := &slow{started: make(chan struct{}, 40), end: make(chan struct{})}
-	r, err := runner.New(c, nil, runner.Executors{Executor: x}, trusted, nil)
+	r, err := scripts.New(c, nil, scripts.Executors{Executor: x}, trusted, nil)
 	try(t, err)
 	call := func(ctx context.Context) string {
 		answer := r.Begin(client).Call(ctx, "run_skill_script", `{"skill_name":"pdf","command":"x"}`).Text

@@ -1,4 +1,4 @@
-package runner
+package scripts
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 )
 
 // boxed returns a runner of the trusted skill bread-user, in a room for this many bytes.
-func boxed(t *testing.T, room *Room) *Runner {
+func boxed(t *testing.T, room *Limits) *Runner {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the virtual executor does not run on Windows")
@@ -23,7 +23,7 @@ func boxed(t *testing.T, room *Room) *Runner {
 	l, err := c.Listing(t.Context(), "bread-user", nil, true)
 	try(t, err)
 	try(t, trusted.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: l.Digest, Name: "bread-user", Folder: l.Folder, Date: time.Unix(0, 0)}}))
-	r, err := New(c, nil, Executors{Executor: virtual.New(virtual.Options{})}, trusted, &Options{Room: room})
+	r, err := New(c, nil, Executors{Executor: virtual.New(virtual.Options{})}, trusted, &Options{Limits: room})
 	try(t, err)
 	return r
 }
@@ -35,10 +35,10 @@ func (s *Session) fill(t *testing.T, n int) string {
 	return s.Call(t.Context(), "sandbox_execute", fmt.Sprintf(`{"command":%q}`, program)).Text
 }
 
-// TestRoom: sessions that keep too much lose their files, those of the client that keeps most
+// TestLimits: sessions that keep too much lose their files, those of the client that keeps most
 // first, and are told once. No client costs another one its files.
-func TestRoom(t *testing.T) {
-	room := NewRoom()
+func TestLimits(t *testing.T) {
+	room := NewLimits()
 	room.most = 1 << 20
 	r := boxed(t, room)
 	look := func(s *Session) string {

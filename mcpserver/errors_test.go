@@ -124,7 +124,7 @@ func TestErrorsElsewhere(t *testing.T) {
 		check("/v1/suggest", ask(h, "/v1/suggest", []byte(`{"start":true}`)).Body.String())
 
 		ctx := context.WithValue(t.Context(), requestKey{}, new(request))
-		if err := told(ctx, log, "read_skill", failure.err); err != failure.err {
+		if err := shown(ctx, log, "read_skill", failure.err); err != failure.err {
 			t.Errorf("on this machine: %v", err)
 		}
 	}

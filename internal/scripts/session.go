@@ -1,4 +1,4 @@
-package runner
+package scripts
 
 import (
 	"context"
@@ -17,9 +17,9 @@ const (
 	maxWork    = 128 << 20 // bytes that one program of a sandbox processes: it may take as much memory
 )
 
-// A Room bounds what sessions take. It may be shared by runners and used from several
+// Limits bound what sessions take. It may be shared by runners and used from several
 // goroutines.
-type Room struct {
+type Limits struct {
 	running chan struct{} // holds a value for each call that is answered
 	most    int64         // bytes that sessions keep
 
@@ -29,9 +29,9 @@ type Room struct {
 	sessions []*Session // those that keep files, the one that was used last at the end
 }
 
-// NewRoom returns a room in which nothing runs.
-func NewRoom() *Room {
-	return &Room{running: make(chan struct{}, maxRunning), clients: make(map[string]*queue), most: maxKept}
+// NewLimits returns limits under which nothing runs yet.
+func NewLimits() *Limits {
+	return &Limits{running: make(chan struct{}, maxRunning), clients: make(map[string]*queue), most: maxKept}
 }
 
 // A Session answers the calls of one session of a client, which has the files of its sandboxes
@@ -40,7 +40,7 @@ type Session struct {
 	runner *Runner
 	client string
 
-	// Guarded by Room.mu.
+	// Guarded by Limits.mu.
 	files *agent.Session
 	size  int64 // of files after the last call
 	busy  int   // calls that use files
@@ -98,7 +98,7 @@ type queue struct {
 
 // begin waits until a call of a client may be answered, and returns what ends it; ok is false if
 // ctx ends before. Calls of one client wait for each other first, and so keep nobody else waiting.
-func (r *Room) begin(ctx context.Context, client string) (end func(), ok bool) {
+func (r *Limits) begin(ctx context.Context, client string) (end func(), ok bool) {
 	q := r.queue(client)
 	end = func() { r.leaveQueue(client, q) }
 	for _, running := range []chan struct{}{q.running, r.running} {
@@ -115,7 +115,7 @@ func (r *Room) begin(ctx context.Context, client string) (end func(), ok bool) {
 }
 
 // queue adds a call to the queue of a client. The only client of a server has no name.
-func (r *Room) queue(client string) *queue {
+func (r *Limits) queue(client string) *queue {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	q := r.clients[client]
@@ -130,7 +130,7 @@ func (r *Room) queue(client string) *queue {
 	return q
 }
 
-func (r *Room) leaveQueue(client string, q *queue) {
+func (r *Limits) leaveQueue(client string, q *queue) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if q.calls--; q.calls == 0 {
@@ -139,7 +139,7 @@ func (r *Room) leaveQueue(client string, q *queue) {
 }
 
 // enter returns the files of a session for a call, which calls leave at its end.
-func (r *Room) enter(s *Session) (files *agent.Session, leave func()) {
+func (r *Limits) enter(s *Session) (files *agent.Session, leave func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.busy++
@@ -148,7 +148,7 @@ func (r *Room) enter(s *Session) (files *agent.Session, leave func()) {
 }
 
 // lost reports, once, whether the files of a session were dropped.
-func (r *Room) lost(s *Session) bool {
+func (r *Limits) lost(s *Session) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was := s.lost
@@ -157,7 +157,7 @@ func (r *Room) lost(s *Session) bool {
 }
 
 // leave notes the end of a call, and drops files if sessions keep too many.
-func (r *Room) leave(s *Session, size int64) {
+func (r *Limits) leave(s *Session, size int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.busy--; s.ended {
@@ -181,7 +181,7 @@ func (r *Room) leave(s *Session, size int64) {
 
 // heaviest returns, of the client whose sessions keep most, the idle session that was not used
 // for the longest time: no client costs another one its files.
-func (r *Room) heaviest() (old *Session) {
+func (r *Limits) heaviest() (old *Session) {
 	kept := make(map[string]int64)
 	for _, s := range r.sessions {
 		kept[s.client] += s.size
@@ -195,13 +195,13 @@ func (r *Room) heaviest() (old *Session) {
 }
 
 // drop removes the files of a session.
-func (r *Room) drop(s *Session) {
+func (r *Limits) drop(s *Session) {
 	r.forget(s)
 	s.files = new(agent.Session)
 }
 
 // forget no longer counts the files of a session.
-func (r *Room) forget(s *Session) {
+func (r *Limits) forget(s *Session) {
 	r.kept -= s.size
 	s.size = 0
 	r.sessions = slices.DeleteFunc(r.sessions, func(o *Session) bool { return o == s })

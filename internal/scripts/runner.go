@@ -1,9 +1,9 @@
-// Package runner lets the clients of a server run scripts of skills that the owner of the
+// Package scripts lets the clients of a server run scripts of skills that the owner of the
 // catalog trusts.
 //
 // The one rule: before each run it compares the digest of all files of the skill, as they
 // are now, with what is trusted. A skill that changed has to be trusted again.
-package runner
+package scripts
 
 import (
 	"cmp"
@@ -30,7 +30,7 @@ type Runner struct {
 	scope   *search.Agent
 	trusted *trust.File
 	agent   *agent.Agent
-	room    *Room
+	room    *Limits
 }
 
 // Executors say where scripts run.
@@ -46,7 +46,7 @@ type Executors struct {
 
 // Options of New. nil means all zero.
 type Options struct {
-	Room    *Room                                       // that the runner shares with others; nil means one of its own
+	Limits  *Limits                                     // that the runner shares with others; nil means one of its own
 	Observe func(usage.Event)                           // is told what happens; nil means nobody
 	Tell    func(ctx context.Context, err error) string // see agent.Config
 }
@@ -73,9 +73,9 @@ func New(c Catalog, scope *search.Agent, e Executors, trusted *trust.File, o *Op
 	if o == nil {
 		o = new(Options)
 	}
-	r := &Runner{catalog: c, scope: scope, trusted: trusted, room: o.Room}
+	r := &Runner{catalog: c, scope: scope, trusted: trusted, room: o.Limits}
 	if r.room == nil {
-		r.room = NewRoom()
+		r.room = NewLimits()
 	}
 	gate := &Gate{Catalog: c, Scope: scope, Trusted: trusted, Hint: "ask the user to look at its scripts and to type: skills trust %s"}
 	var err error

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/session"
 )
 
@@ -14,12 +15,12 @@ import (
 // nothing; the memory of the talk does.
 func (k *talk) ask(turn, text string) (names []string) {
 	k.t.Helper()
-	try(k.t, k.m.Ask(k.t.Context(), session.Prompt{Session: k.id, Turn: turn, Text: text}, func(told session.Told) (session.Answer, error) {
+	try(k.t, k.m.Ask(k.t.Context(), session.Prompt{Session: k.id, Turn: turn, Text: text}, func(told session.History) (session.Answer, error) {
 		b, err := told.Suggest(k.t.Context(), k.c, text, repertoire.Budget{ListPinned: true}, k.a)
 		got := session.Answer{Request: b.Kind == ""}
 		for _, h := range b.Skills {
 			names = append(names, h.Name)
-			got.Offers = append(got.Offers, session.Offer{Name: h.Name, Location: h.Location, Probability: h.Probability})
+			got.Offers = append(got.Offers, api.Offer{Name: h.Name, Location: h.Location, Probability: h.Probability})
 		}
 		return got, err
 	}))
@@ -47,7 +48,7 @@ func TestAsk(t *testing.T) {
 func TestAskFails(t *testing.T) {
 	k := begin(t)
 	gone := errors.New("gone")
-	err := k.m.Ask(t.Context(), session.Prompt{Session: k.id, Turn: "1", Text: totals}, func(session.Told) (session.Answer, error) { return session.Answer{}, gone })
+	err := k.m.Ask(t.Context(), session.Prompt{Session: k.id, Turn: "1", Text: totals}, func(session.History) (session.Answer, error) { return session.Answer{}, gone })
 	if !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
@@ -57,8 +58,8 @@ func TestAskFails(t *testing.T) {
 // TestTooMuchTold: a server heeds only as much as a session remembers.
 func TestTooMuchTold(t *testing.T) {
 	k := begin(t)
-	told := session.Told{Prompts: []string{strings.Repeat("plants ", 10_000), "a", "b"}, Offers: make([]session.Offer, 300)}
-	told.Offers[0] = session.Offer{Name: "spreadsheet-totals", Probability: 1}
+	told := session.History{Prompts: []string{strings.Repeat("plants ", 10_000), "a", "b"}, Offers: make([]api.Offer, 300)}
+	told.Offers[0] = api.Offer{Name: "spreadsheet-totals", Probability: 1}
 	b, err := told.Suggest(t.Context(), k.c, totals, repertoire.Budget{}, nil)
 	try(t, err)
 	if len(b.Skills) != 1 {
