@@ -51,7 +51,7 @@ func (c entry) new(e env) *cobra.Command {
 func hinting(e env, now string, step func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if _, ok := terminal(e.stderr); ok {
-			e.session(cmd).note("%q does the same now", "skills "+now)
+			e.session(cmd).note("%q does the same now", now)
 		}
 		if step == nil {
 			return nil
@@ -71,7 +71,7 @@ func groups() []group {
 	return []group{
 		{"Start", []entry{
 			{"setup", newSetupCommand, 0, ""},
-			{"status", newStatusCommand, hidden, ""},
+			{"status", newStatusCommand, hidden, "skills"},
 			{"try", newTryCommand, 0, ""},
 			{"doctor", newDoctorCommand, onFolders, ""},
 		}},
@@ -89,7 +89,7 @@ func groups() []group {
 			{"install", newInstallCommand, onFolders, ""},
 			{"root", newRootCommand, 0, ""},
 			{"update", newUpdateCommand, rare, ""},
-			{"verify", newVerifyCommand, hidden, "update --verify"},
+			{"verify", newVerifyCommand, hidden, "skills update --verify"},
 			{"remove", newRemoveCommand, rare, ""},
 			{"index", newIndexCommand, rare, ""},
 			{"embed", newEmbedCommand, onFolders | rare, ""},
@@ -100,8 +100,8 @@ func groups() []group {
 			{"config", newConfigCommand, 0, ""},
 			{"disable", newDisableCommand, 0, ""},
 			{"enable", newEnableCommand, rare, ""},
-			{"pin", newPinCommand, hidden, "enable --pin"},
-			{"unpin", newUnpinCommand, hidden, "disable --pin"},
+			{"pin", newPinCommand, hidden, "skills enable --pin"},
+			{"unpin", newUnpinCommand, hidden, "skills disable --pin"},
 			{"trust", newTrustCommand, onFolders | rare, ""},
 		}},
 		{"Use skills", []entry{
@@ -113,16 +113,16 @@ func groups() []group {
 			{"tools", newToolsCommand, hidden, ""},
 			{"call", newCallCommand, hidden, ""},
 			{"publish", newPublishCommand, rare, ""},
-			{"well-known", newWellKnownCommand, hidden, "publish"},
+			{"well-known", newWellKnownCommand, hidden, "skills publish"},
 		}},
 		{"Improve skills", []entry{
 			{"stats", newStatsCommand, 0, ""},
 			{"evals", newEvalsCommand, 0, ""},
 			{"test", newTestCommand, onFolders, ""},
 			{"proposals", newProposalsCommand, onFolders, ""},
-			{"propose", newProposeCommand, onFolders | hidden, "proposals propose"},
-			{"history", newHistoryCommand, onFolders | hidden, "proposals history"},
-			{"revert", newRevertCommand, onFolders | hidden, "proposals revert"},
+			{"propose", newProposeCommand, onFolders | hidden, "skills proposals propose"},
+			{"history", newHistoryCommand, onFolders | hidden, "skills proposals history"},
+			{"revert", newRevertCommand, onFolders | hidden, "skills proposals revert"},
 			{"bench", newBenchCommand, hidden, ""},
 		}},
 		{"This program", []entry{
