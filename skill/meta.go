@@ -26,9 +26,9 @@ type Meta struct {
 // About is what an author says of a skill beside what it is for. No field is ranked, and every
 // door shows all of them; "" means that he does not say.
 type About struct {
-	Version       string `json:"version,omitempty"`
-	License       string `json:"license,omitempty"`
-	Author        string `json:"author,omitempty"`
+	Version       string `json:"version,omitempty"`       // as its author counts
+	License       string `json:"license,omitempty"`       // a name or a file
+	Author        string `json:"author,omitempty"`        // who wrote it
 	Compatibility string `json:"compatibility,omitempty"` // what it works with
 }
 
@@ -37,8 +37,9 @@ func (a *About) texts() []*string {
 	return []*string{&a.Version, &a.License, &a.Author, &a.Compatibility}
 }
 
-// String returns all fields as a line; "" if there are none.
-func (a About) String() string {
+// Line returns all fields as a line; "" if there are none. It is no String, which whatever
+// embeds About would have.
+func (a About) Line() string {
 	var parts []string
 	for i, label := range [...]string{"version ", "license ", "by ", "compatibility: "} {
 		if text := *a.texts()[i]; text != "" {
