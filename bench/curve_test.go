@@ -154,7 +154,7 @@ func TestBlocksAreReal(t *testing.T) {
 				if q.ID != a.ID {
 					continue
 				}
-				b, err := p.Block(t.Context(), q.Text, contextprovider.Budget{Threshold: threshold}, nil)
+				b, err := p.Block(t.Context(), q.Text, contextprovider.Budget{Threshold: threshold, Command: "skills"}, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

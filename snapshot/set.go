@@ -45,15 +45,6 @@ func (g *segment) part(s Skills) Skills {
 	return s[from:min(from+wordsFor(g.Len()), len(s))]
 }
 
-// at returns the segment of a skill and its ordinal there.
-func at(segments []segment, i int) (n, doc int) {
-	n = len(segments) - 1
-	for n > 0 && i < segments[n].first {
-		n--
-	}
-	return n, i - segments[n].first
-}
-
 // Info is what a set knows besides its skills. Snapshots store it in Meta.Extra.
 type Info struct {
 	Catalog    string           `json:"catalog"` // see store.State
