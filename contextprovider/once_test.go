@@ -41,6 +41,19 @@ func (c *counter) Open(name string) (fs.File, error) {
 func (c *counter) Stat(name string) (fs.FileInfo, error)      { return c.MapFS.Stat(name) }
 func (c *counter) Lstat(name string) (fs.FileInfo, error)     { return c.MapFS.Lstat(name) }
 func (c *counter) ReadDir(name string) ([]fs.DirEntry, error) { return c.MapFS.ReadDir(name) }
+
+// Sub of MapFS would open files past the counter.
+func (c *counter) Sub(dir string) (fs.FS, error) { return fs.Sub(withoutSub{c}, dir) }
+
+// withoutSub is a counter whose folders are those of package fs.
+type withoutSub struct{ c *counter }
+
+func (w withoutSub) Open(name string) (fs.File, error)          { return w.c.Open(name) }
+func (w withoutSub) Stat(name string) (fs.FileInfo, error)      { return w.c.Stat(name) }
+func (w withoutSub) Lstat(name string) (fs.FileInfo, error)     { return w.c.Lstat(name) }
+func (w withoutSub) ReadLink(name string) (string, error)       { return w.c.ReadLink(name) }
+func (w withoutSub) ReadDir(name string) ([]fs.DirEntry, error) { return w.c.ReadDir(name) }
+
 func (c *counter) opened(f func()) map[string]int {
 	c.opens = make(map[string]int)
 	f()
