@@ -1,6 +1,7 @@
 package contextprovider
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -270,6 +271,34 @@ func jsonText(v any) string {
 		return "" // unreachable: strings marshal
 	}
 	return string(data)
+}
+
+// An Introducer is a catalog that Introduce asks.
+type Introducer interface {
+	Count(ctx context.Context, a *search.Agent) (int, error)
+	Pinned(ctx context.Context, a *search.Agent) ([]search.Entry, error)
+	Unread(ctx context.Context) (int, error)
+}
+
+// Introduce returns the Introduction of what an agent sees of a catalog.
+func Introduce(ctx context.Context, c Introducer, a *search.Agent, server, command string) (string, error) {
+	n, err := c.Count(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	pinned, err := c.Pinned(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	names := make([]string, len(pinned))
+	for i, e := range pinned {
+		names[i] = e.Name
+	}
+	unread, err := c.Unread(ctx)
+	if err != nil {
+		return "", err
+	}
+	return Introduction(n, names, server, command, unread), nil
 }
 
 // Introduction is what a session should know of a catalog of n skills at its

@@ -417,23 +417,11 @@ func sooner(configured, most time.Duration) time.Duration {
 
 // introduction is what is said at the start of a session.
 func (r *run) introduction(ctx context.Context, c Catalog, agent *repertoire.Agent) (string, error) {
-	n, err := c.Count(ctx, agent)
+	text, err := contextprovider.Introduce(ctx, c, agent, r.Server, r.Command())
 	if err != nil {
 		return "", err
 	}
-	pinned, err := c.Pinned(ctx, agent)
-	if err != nil {
-		return "", err
-	}
-	names := make([]string, len(pinned))
-	for i, e := range pinned {
-		names[i] = e.Name
-	}
-	unread, err := c.Unread(ctx)
-	if err != nil {
-		return "", err
-	}
-	return r.withProposals(contextprovider.Introduction(n, names, r.Server, r.Command(), unread)), nil
+	return r.withProposals(text), nil
 }
 
 // withProposals adds to an introduction how many proposed changes wait on this machine.

@@ -70,20 +70,7 @@ func nameOf(scope *repertoire.Agent) string {
 // introduce returns what tells a session of a scope what there is.
 func (s *Server) introduce(scope *repertoire.Agent) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, server string) (string, error) {
-		n, err := s.Count(ctx, scope)
-		if err != nil {
-			return "", err
-		}
-		pinned, err := s.Pinned(ctx, scope)
-		if err != nil {
-			return "", err
-		}
-		var names []string
-		for _, e := range pinned {
-			names = append(names, e.Name)
-		}
-		unread, err := s.Unread(ctx)
-		return contextprovider.Introduction(n, names, server, "", unread), err
+		return contextprovider.Introduce(ctx, s, scope, server, "")
 	}
 }
 
