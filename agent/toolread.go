@@ -21,8 +21,8 @@ const (
 // line returns s on one line, with at most n characters.
 func line(s string, n int) string { return words.Shorten(words.Line(s), n) }
 
-// readSkill answers with the instructions of a skill under a short header, and those of the
-// skills that it requires as far as they fit whole: the model reads the others by their names.
+// readSkill answers with the instructions of a skill under a short header. The instructions of
+// skills that it requires follow while each fits whole: the model reads the others by their names.
 func readSkill(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) {
 	b, again, err := s.load(ctx, in.Text("name"))
 	if err != nil {

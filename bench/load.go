@@ -20,7 +20,7 @@ import (
 // LoadOptions of MeasureLoad. All fields but Agent are needed.
 type LoadOptions struct {
 	Client   *apiclient.Client // of the server
-	Agent    string            // whose skills are asked for; "" means those of all
+	Agent    string            // that asks; "" means no agent, so all skills count
 	Prompts  []string          // asked in turn
 	Clients  int               // that ask at a time, each as soon as it has its answer
 	Duration time.Duration

@@ -45,7 +45,7 @@ func (c *counter) ReadDir(name string) ([]fs.DirEntry, error) { return c.MapFS.R
 // Sub of MapFS would open files past the counter.
 func (c *counter) Sub(dir string) (fs.FS, error) { return fs.Sub(withoutSub{c}, dir) }
 
-// withoutSub is a counter whose folders are those of package fs.
+// withoutSub is a counter that has no Sub, so that fs.Sub opens files through Open.
 type withoutSub struct{ c *counter }
 
 func (w withoutSub) Open(name string) (fs.File, error)          { return w.c.Open(name) }

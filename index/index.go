@@ -71,7 +71,7 @@ func New(st store.Store, embedder embed.Embedder, opts *Options) *Index {
 	return &Index{&Syncer{c}, v, newPublisher(c, v.counter)}
 }
 
-// catalog is what the parts of an Index share, or those of a Mirror. Nothing changes it.
+// catalog holds what Syncer, Vectors and Publisher share, and what a Mirror needs of it. It never changes.
 type catalog struct {
 	store    store.Store
 	embedder embed.Embedder      // nil when there is none

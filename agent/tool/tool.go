@@ -35,7 +35,7 @@ type Row struct {
 	Do func(ctx context.Context, in Arguments) (text string, data any, err error)
 }
 
-// A Definition is what a model is told of a tool.
+// A Definition describes a tool to a model.
 type Definition struct {
 	Name        string
 	Title       string // for people; "" means none

@@ -27,7 +27,7 @@ type chatScreen struct {
 	mu      sync.Mutex
 	open    bool         // the model has written a part of a line
 	told    []string     // what was said about walls
-	waiting *usage.Event // a failure that may be the end of the answer, and then is told there
+	waiting *usage.Event // a failure that is printed only if more of the answer follows; the end prints its own
 }
 
 func newChatScreen(ui *screen) *chatScreen {

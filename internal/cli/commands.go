@@ -46,8 +46,8 @@ func (c entry) new(e env) *cobra.Command {
 	return cmd
 }
 
-// hinting adds to a step of a command that has moved that a person is told how it is called now.
-// A program, which has no terminal, is told nothing.
+// hinting returns a step that first says, on a terminal, which command does the same now, and
+// then does what step does. Programs see no difference.
 func hinting(e env, now string, step func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if _, ok := terminal(e.stderr); ok {

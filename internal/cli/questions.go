@@ -25,7 +25,7 @@ func (e env) keyboard() *os.File {
 	return f
 }
 
-// person returns whoever is at the terminal; nil means nobody.
+// person returns the person at the terminal; nil means that nobody is there.
 func (ui *screen) person() *person {
 	f := ui.keyboard()
 	if f == nil {

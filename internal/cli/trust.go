@@ -149,8 +149,8 @@ func (s *session) enter(dir string) error {
 	return err
 }
 
-// runTrust shows the skills that are not trusted, or the one of a name, and trusts them if the
-// user agrees.
+// runTrust shows the skills that are not trusted, or only the skill called name, and trusts
+// them if the user agrees.
 func runTrust(ctx context.Context, ui *screen, c *catalog, file *trust.File, name string, yes bool) error {
 	list, err := unsureSkills(ctx, ui, c, file, name)
 	if err != nil {

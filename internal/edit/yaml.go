@@ -33,7 +33,7 @@ type document struct {
 }
 
 func parseYAML(data []byte) (*document, error) {
-	// For YAML these end lines, too, but for nobody who counts them.
+	// YAML takes these characters for ends of lines; whoever counts lines does not.
 	if i := bytes.IndexAny(bytes.ReplaceAll(data, []byte("\r\n"), []byte("  ")), "\r\u0085\u2028\u2029"); i >= 0 {
 		line, column := lineColumn(data, i)
 		return nil, &Error{Line: line, Column: column, Message: "a line ends here with an unusual character"}

@@ -1,4 +1,4 @@
-// Package regular opens files that must be regular ones, those of a catalog and settings, and
+// Package regular opens files that must be regular ones, such as a catalog or settings, and
 // says which files lie in a folder.
 //
 // The one rule: a directory, named pipe, socket or device in the place of a file is an error

@@ -47,7 +47,7 @@ type Executors struct {
 // Options of New. nil means all zero.
 type Options struct {
 	Limits  *Limits                                     // that the runner shares with others; nil means one of its own
-	Observe func(usage.Event)                           // is told what happens; nil means nobody
+	Observe func(usage.Event)                           // is called for each event; nil means no call
 	Tell    func(ctx context.Context, err error) string // see agent.Config
 }
 

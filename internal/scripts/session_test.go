@@ -35,8 +35,8 @@ func (s *Session) fill(t *testing.T, n int) string {
 	return s.Call(t.Context(), "sandbox_execute", fmt.Sprintf(`{"command":%q}`, program)).Text
 }
 
-// TestLimits: sessions that keep too much lose their files, those of the client that keeps most
-// first, and are told once. No client costs another one its files.
+// TestLimits: sessions that keep too much lose their files and hear of it once. The client that
+// keeps most loses first, and no client costs another one its files.
 func TestLimits(t *testing.T) {
 	room := NewLimits()
 	room.most = 1 << 20

@@ -1,4 +1,4 @@
-// Package serve answers HTTP requests until it is told to end, and then ends in good order.
+// Package serve answers HTTP requests until its context ends, and then shuts down in good order.
 //
 // The one rule: a request that is under way when the end comes gets its answer, unless that takes
 // longer than the grace.
