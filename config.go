@@ -14,11 +14,13 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/cache"
 )
 
 // Never is the schedule of a catalog that is rescanned only by Owner.Rescan.
@@ -69,6 +71,11 @@ type Config struct {
 	// every text has a new one. Programs that share a catalog file should use the
 	// same embedder: each removes the vectors of others from it.
 	Embedder embed.Embedder
+
+	// VectorCache is the file in which the vectors of an Embedder that is not built in are kept
+	// for all catalogs of the machine, so that a text is embedded once. "" means vectors.db in
+	// the user's cache folder if DB is "" too, else none. Whoever deletes it loses time only.
+	VectorCache string
 
 	// Deadline is how long a search waits for the embedding of its prompt before
 	// text alone answers; 0 means 250 ms.
@@ -213,7 +220,7 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 		return Config{}, err
 	}
 	cfg := Config{
-		DB: s.DB, Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Scripts: s.Scripts, Schedule: s.Schedule,
+		DB: s.DB, VectorCache: defaultVectorCache(), Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Scripts: s.Scripts, Schedule: s.Schedule,
 		CertainTriggers: s.Triggers == config.TriggersCertain,
 		Form:            contextprovider.Form(s.Form), IgnoreNeeds: s.Requires.Ignore, Assume: s.Requires.Assume, LoadRequired: s.Requires.Load,
 		Policy: policyOf(&s, o.Warn), Usage: s.Usage.Log, UsagePrompts: s.Usage.Prompts,
@@ -261,6 +268,28 @@ func (cfg *Config) fileOf(sources []source.Source) (string, error) {
 		}
 	}
 	return filepath.Abs(path)
+}
+
+// defaultVectorCache returns the file of the machine; "" if there is no cache folder.
+func defaultVectorCache() string {
+	dir, err := config.CacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, cache.FileName)
+}
+
+// vectorCache returns the cache of vectors, which opens its file when it is first asked; nil if
+// there is none.
+func (cfg *Config) vectorCache() index.Cache {
+	path := cfg.VectorCache
+	if path == "" && cfg.DB == "" {
+		path = defaultVectorCache()
+	}
+	if path == "" {
+		return nil
+	}
+	return cache.New(path)
 }
 
 // copyPath returns how the names of the files of a copy begin.

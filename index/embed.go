@@ -50,6 +50,9 @@ func (v *Vectors) Embed(ctx context.Context, progress func(done, all int)) error
 // batch.
 func (v *Vectors) embedMissing(ctx context.Context, c coverage, progress func(done, all int)) (coverage, error) {
 	model, after := v.embedder.Model(), int64(0)
+	if c := v.opts.Cache; c != nil {
+		defer c.Close() // it closes what was open for reading, or is damaged
+	}
 	for {
 		missing, err := v.store.Unembedded(ctx, model, after, embedBatch)
 		if err != nil {
@@ -94,18 +97,45 @@ func (v *Vectors) embedSkills(ctx context.Context, model string, missing []store
 	if len(list) == 0 {
 		return nil
 	}
-	vectors, err := embedTexts(ctx, v.embedder, list)
+	hashes, vectors, err := v.vectorsOf(ctx, model, list)
 	if len(vectors) == 0 {
 		return err
-	}
-	hashes := make([][]byte, len(vectors))
-	for i := range vectors {
-		hashes[i] = list[i].hash
 	}
 	// Keep what was embedded before an error: embedding is slow and may cost money.
 	return errors.Join(err, v.store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
 		return tx.PutVectors(model, hashes, vectors)
 	}))
+}
+
+// vectorsOf returns the packed vectors of texts, and the hash of each: of all texts, or of
+// fewer with the reason. It embeds those that the cache lacks, and adds them to it.
+func (v *Vectors) vectorsOf(ctx context.Context, model string, list []text) (hashes, vectors [][]byte, err error) {
+	cache := v.opts.Cache
+	if cache == nil || v.opts.Inline {
+		return packTexts(ctx, v.embedder, list)
+	}
+	for _, t := range list {
+		hashes = append(hashes, t.hash)
+	}
+	// A cache that cannot be asked costs time only.
+	known, _ := cache.Vectors(ctx, model, hashes)
+	hashes = nil
+	var rest []text
+	for _, t := range list {
+		if packed, ok := known[string(t.hash)]; ok {
+			hashes, vectors = append(hashes, t.hash), append(vectors, packed)
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	if len(rest) == 0 {
+		return hashes, vectors, nil
+	}
+	newHashes, newVectors, err := packTexts(ctx, v.embedder, rest)
+	if len(newVectors) > 0 {
+		_ = cache.PutVectors(context.WithoutCancel(ctx), model, newHashes, newVectors)
+	}
+	return append(hashes, newHashes...), append(vectors, newVectors...), err
 }
 
 // dropOthers removes the vectors of other models, once in its life: two

@@ -14,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/store/cache"
 )
 
 func modeOf(t *testing.T, x *searchtest.Catalog) string {
@@ -291,4 +292,56 @@ func TestSearchWhileSyncing(t *testing.T) {
 	}
 	close(done)
 	wg.Wait()
+}
+
+// TestEmbedCached: what one catalog of a machine has embedded, others need not embed, nor the
+// same one when it is made anew.
+func TestEmbedCached(t *testing.T) {
+	t.Parallel()
+	shared := cache.New(filepath.Join(t.TempDir(), "vectors.db"))
+	for i, n := range []int{index.EmbedBatch + 5, 2 * index.EmbedBatch} {
+		e := &searchtest.Embedder{}
+		x := searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, &searchtest.Options{Index: index.Options{Cache: shared}})
+		searchtest.Sync(t, x, "a", searchtest.Many(n).Refs())
+		searchtest.Embed(t, x)
+		want := n
+		if i == 1 {
+			want = n - (index.EmbedBatch + 5)
+		}
+		if got := e.Embedded(); len(got) != want {
+			t.Errorf("catalog %d: %d texts were embedded, want %d", i, len(got), want)
+		}
+		if got := modeOf(t, x); got != "hybrid" {
+			t.Errorf("catalog %d: mode %q", i, got)
+		}
+	}
+}
+
+// TestEmbedCacheFails: a cache that cannot be used costs nothing but time, and what was
+// embedded before an error is in it.
+func TestEmbedCacheFails(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir() // no file can be here
+	e := &searchtest.Embedder{}
+	x := searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, &searchtest.Options{Index: index.Options{Cache: cache.New(folder)}})
+	searchtest.Sync(t, x, "a", searchtest.Many(3).Refs())
+	searchtest.Embed(t, x)
+	if got := modeOf(t, x); got != "hybrid" {
+		t.Errorf("mode %q", got)
+	}
+	shared := cache.New(filepath.Join(t.TempDir(), "vectors.db"))
+	for _, want := range []int{3, 2} {
+		e := new(searchtest.Embedder)
+		if want == 3 {
+			e.FailAfter(3)
+		}
+		x := searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, &searchtest.Options{Index: index.Options{Cache: shared}})
+		searchtest.Sync(t, x, "a", searchtest.Many(5).Refs())
+		if err := x.Embed(t.Context(), nil); (err != nil) != (want == 3) {
+			t.Fatal(err)
+		}
+		if got := e.Embedded(); len(got) != want {
+			t.Errorf("%d texts were embedded, want %d", len(got), want)
+		}
+	}
 }

@@ -9,6 +9,7 @@ package index
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"time"
@@ -40,6 +41,9 @@ type Options struct {
 	// rank while fewer than 90 % of the texts have a vector of the new embedder,
 	// provided that at least 90 % have one of the fallback.
 	Fallback embed.Embedder
+	// Cache keeps the vectors of a slow embedder for all catalogs of the machine; nil means
+	// none.
+	Cache Cache
 	// FTS5 leaves text ranking to the engine of the store, so that nothing is
 	// compiled. It exists to compare the two ways.
 	FTS5 bool
@@ -50,6 +54,17 @@ type Options struct {
 	Now func() time.Time
 	// Disk is where files are written; nil means atomicfile.OS.
 	Disk atomicfile.Disk
+}
+
+// A Cache keeps packed vectors by model and hash of text, see store.PackVector. That it
+// fails is no error of whoever asks it. store/cache is one.
+type Cache interface {
+	// Vectors returns the vectors that it has, by hash.
+	Vectors(ctx context.Context, model string, hashes [][]byte) (map[string][]byte, error)
+	// PutVectors adds vectors[i] as that of the text with hashes[i].
+	PutVectors(ctx context.Context, model string, hashes, vectors [][]byte) error
+	// Close gives back what it holds, until it is asked again.
+	Close() error
 }
 
 // DefaultWeights returns the weights of the fields that measured best: the mean

@@ -259,8 +259,8 @@ type loaded struct {
 	refused      bool
 	same         bool // nothing about it has changed
 	err          error
-	store.Record             // what to write; its Skill is nil if the skill has not changed
-	vectors      [][]float32 // of its texts, or of the first ones if embedding failed
+	store.Record          // what to write; its Skill is nil if the skill has not changed
+	vectors      [][]byte // packed, of its texts, or of the first ones if embedding failed
 }
 
 // flush reads the queued skills on all processors while the batch before is being
@@ -301,8 +301,7 @@ func (s *run) wait() error {
 // write writes one batch in a transaction.
 func (s *run) write(ctx context.Context, read []loaded) error {
 	return s.store.Update(ctx, func(tx store.Tx) error {
-		var hashes [][]byte
-		var vectors [][]float32
+		var hashes, vectors [][]byte
 		for i := range read {
 			l := &read[i]
 			if err := s.put(tx, l); err != nil {
@@ -369,7 +368,7 @@ func (s *run) prepare(ctx context.Context, l *loaded, a *words.Analyzer) {
 	fill(&l.Record, a)
 	if l.err = l.Pack(); l.err == nil && s.embedder != nil && s.opts.Inline {
 		// Embed computes vectors that are missing after an error here, and reports it.
-		l.vectors, _ = embedTexts(ctx, s.embedder, texts)
+		_, l.vectors, _ = packTexts(ctx, s.embedder, texts)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 const (
@@ -65,6 +66,16 @@ func newText(chunks ...string) text {
 		h.Write([]byte{'\n'}) // the chunks of a body have none
 	}
 	return text{h.Sum(nil)[:hashSize], chunks}
+}
+
+// packTexts is embedTexts for a store: it returns packed vectors, and the hash of the text of
+// each.
+func packTexts(ctx context.Context, e embed.Embedder, texts []text) (hashes, vectors [][]byte, err error) {
+	values, err := embedTexts(ctx, e, texts)
+	for i, v := range values {
+		hashes, vectors = append(hashes, texts[i].hash), append(vectors, store.PackVector(v))
+	}
+	return hashes, vectors, err
 }
 
 // embedTexts returns one vector for each text. When the embedder fails midway it

@@ -141,10 +141,10 @@ type Tx interface {
 	// DeleteSkill removes a skill, but keeps the vectors of its texts. If there is no such
 	// row, it changes nothing.
 	DeleteSkill(row int64) error
-	// PutVectors stores vectors[i] as the vector of the text with hashes[i]. Without hashes
-	// it changes nothing. A vector that is the same again changes none of the skills with
+	// PutVectors stores vectors[i], packed by PackVector, as the vector of the text with
+	// hashes[i]. Without hashes it changes nothing. A vector that is the same again changes none of the skills with
 	// this text: there may be very many.
-	PutVectors(model string, hashes [][]byte, vectors [][]float32) error
+	PutVectors(model string, hashes, vectors [][]byte) error
 	// PruneVectors removes vectors of texts that no skill has. Readers see no change.
 	PruneVectors() error
 	// DropModels removes all models except keep, with their vectors. Changes then knows no

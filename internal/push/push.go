@@ -35,6 +35,7 @@ type Options struct {
 	Inline   bool           // the embedder is fast: vectors come with the skills, not after them
 	Fallback embed.Embedder // ranks until nearly all texts have a vector, see index.Options; nil means none
 	Full     bool           // write every skill anew, as after an update of this program
+	Cache    index.Cache    // of vectors, see index.Options; nil means none
 	Prune    bool           // remove the sources of the catalog that are not pushed
 	DryRun   bool           // find out what would change, and change nothing
 
@@ -119,7 +120,7 @@ func Push(ctx context.Context, st Store, sources []source.Source, o *Options) (*
 		r.Sources = append(r.Sources, pruned...)
 	}
 	if !p.DryRun {
-		x := index.New(st, p.Embedder, &index.Options{Fallback: p.Fallback})
+		x := index.New(st, p.Embedder, &index.Options{Inline: p.Inline, Fallback: p.Fallback, Cache: p.Cache})
 		r.Unembedded = x.Embed(ctx, p.Embedded)
 		r.Shared, r.Unshared = x.Share(ctx)
 	}

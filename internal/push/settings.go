@@ -3,11 +3,13 @@ package push
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store/cache"
 )
 
 // From returns the sources that settings say to push, for a project in dir: the roots. It sets
@@ -23,6 +25,9 @@ func (o *Options) From(s *config.Settings, dir string, warn func(error)) ([]sour
 		return nil, err
 	}
 	o.Embedder, o.Inline, o.Fallback = e.Embedder, e.Inline, e.Fallback
+	if dir, err := config.CacheDir(); err == nil { // without one each push embeds what is new
+		o.Cache = cache.New(filepath.Join(dir, cache.FileName))
+	}
 	all, err := s.Sources(dir, warn)
 	if err != nil {
 		return nil, err

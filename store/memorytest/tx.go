@@ -152,7 +152,7 @@ func (t *tx) settleNames() {
 	}
 }
 
-func (t *tx) PutVectors(model string, hashes [][]byte, vectors [][]float32) error {
+func (t *tx) PutVectors(model string, hashes, vectors [][]byte) error {
 	if len(hashes) == 0 {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (t *tx) PutVectors(model string, hashes [][]byte, vectors [][]float32) erro
 	}
 	differ := make(map[string]bool)
 	for i, hash := range hashes {
-		packed := store.PackVector(vectors[i])
+		packed := vectors[i]
 		if old, ok := t.c.models[model][string(hash)]; !ok || !bytes.Equal(old, packed) {
 			t.c.models[model][string(hash)], differ[string(hash)] = packed, true
 		}

@@ -168,7 +168,7 @@ func TestRoles(t *testing.T) {
 	}
 	record := storetest.Record("pdf", "d", "b")
 	rows := storetest.Put(t, w, store.Source{Label: "a"}, record)
-	storetest.Update(t, w, func(tx store.Tx) error { return tx.PutVectors("m", record.Texts, [][]float32{{1}}) })
+	storetest.Update(t, w, func(tx store.Tx) error { return tx.PutVectors("m", record.Texts, storetest.Packed([]float32{1})) })
 
 	r := open(t, login(t, address, "repertoire_reader"), &postgres.Options{Catalog: "written"})
 	if err := r.Ready(t.Context()); err != nil || !r.ReadOnly() {

@@ -9,7 +9,7 @@ import (
 )
 
 // PutVectors implements store.Tx.
-func (t *Tx) PutVectors(model string, hashes [][]byte, vectors [][]float32) error {
+func (t *Tx) PutVectors(model string, hashes, vectors [][]byte) error {
 	if len(hashes) == 0 {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (t *Tx) PutVectors(model string, hashes [][]byte, vectors [][]float32) erro
 	var own, packed [][]byte
 	for i, hash := range hashes {
 		if last[string(hash)] == i {
-			own, packed = append(own, hash), append(packed, store.PackVector(vectors[i]))
+			own, packed = append(own, hash), append(packed, vectors[i])
 		}
 	}
 	batch := new(pgx.Batch)

@@ -209,7 +209,7 @@ func TestDamagedValue(t *testing.T) {
 	db := open(t, dbPath(t))
 	ids := storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
 	storetest.Update(t, db, func(tx store.Tx) error {
-		if err := tx.PutVectors("m", storetest.Record("", "fill forms", "").Texts, [][]float32{{1}}); err != nil {
+		if err := tx.PutVectors("m", storetest.Record("", "fill forms", "").Texts, storetest.Packed([]float32{1})); err != nil {
 			return err
 		}
 		_, err := tx.(*Tx).tx.Exec("UPDATE bodies SET body = x'ff'; UPDATE vectors SET vector = x'ff'")

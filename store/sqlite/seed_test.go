@@ -34,7 +34,7 @@ func seeded(t *testing.T) string {
 	storetest.Put(t, db, store.Source{Label: "project", Root: "/one", Priority: 2},
 		storetest.Record("own-0", "does it for the project", "x"), storetest.Record("deploy", "deploys", "x"), storetest.Record("secret", "secret of one", "x"))
 	hash := storetest.Record("deploy", "deploys", "x").Texts
-	if err := db.Update(t.Context(), func(tx store.Tx) error { return tx.PutVectors("m", hash, [][]float32{{1, 0}}) }); err != nil {
+	if err := db.Update(t.Context(), func(tx store.Tx) error { return tx.PutVectors("m", hash, storetest.Packed([]float32{1, 0})) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

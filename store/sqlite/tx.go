@@ -277,7 +277,7 @@ func (t *Tx) shadow() error {
 }
 
 // PutVectors implements store.Tx.
-func (t *Tx) PutVectors(model string, hashes [][]byte, vectors [][]float32) error {
+func (t *Tx) PutVectors(model string, hashes, vectors [][]byte) error {
 	if len(hashes) == 0 {
 		return nil
 	}
@@ -288,7 +288,7 @@ func (t *Tx) PutVectors(model string, hashes [][]byte, vectors [][]float32) erro
 	}
 	var differ [][]byte
 	for i, hash := range hashes {
-		n, err := t.exec("put_vector", sql.Named("model", id), sql.Named("hash", hash), sql.Named("vector", store.PackVector(vectors[i])))
+		n, err := t.exec("put_vector", sql.Named("model", id), sql.Named("hash", hash), sql.Named("vector", vectors[i]))
 		if err != nil {
 			return err
 		}

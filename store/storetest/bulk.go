@@ -14,7 +14,7 @@ func testRankings(t *testing.T, s store.Store) {
 	}
 	rows := append(twoSkills(t, s), Put(t, s, store.Source{Label: "bad"}, Refused("bad/SKILL.md"))...)
 	Update(t, s, func(tx store.Tx) error {
-		return tx.PutVectors("m", [][]byte{[]byte("one"), []byte("three")}, [][]float32{{1, 0}, {0, 1}})
+		return tx.PutVectors("m", [][]byte{[]byte("one"), []byte("three")}, Packed([]float32{1, 0}, []float32{0, 1}))
 	})
 	readers(t, s, func(r store.Reader) {
 		for _, model := range []string{"m", "other", ""} {

@@ -61,9 +61,9 @@ func twoSkills(t *testing.T, s store.Store) (rows []int64) {
 	a.Texts, b.Texts = [][]byte{one, two}, [][]byte{two, three}
 	rows = Put(t, s, store.Source{Label: "a"}, a, b)
 	Update(t, s, func(tx store.Tx) error {
-		err1 := tx.PutVectors("m", [][]byte{two, one}, [][]float32{{9}, {1}})
-		err2 := tx.PutVectors("m", [][]byte{two}, [][]float32{{2}}) // the last one counts
-		return errors.Join(err1, err2, tx.PutVectors("n", [][]byte{two}, [][]float32{{5, -5}}))
+		err1 := tx.PutVectors("m", [][]byte{two, one}, Packed([]float32{9}, []float32{1}))
+		err2 := tx.PutVectors("m", [][]byte{two}, Packed([]float32{2})) // the last one counts
+		return errors.Join(err1, err2, tx.PutVectors("n", [][]byte{two}, Packed([]float32{5, -5})))
 	})
 	return rows
 }
@@ -86,7 +86,7 @@ func testVectorValues(t *testing.T, s store.Store) {
 	for _, v := range [][]float32{{0, 0}, {0, 1, -1, .5, -.001}, {3e38, -3e38}, {1e-30, -2e-30, 0}, {.3, -.7, .1234}} {
 		r := Record("pdf", "d", "b")
 		row := Put(t, s, store.Source{Label: "a"}, r)[0]
-		Update(t, s, func(tx store.Tx) error { return tx.PutVectors("m", r.Texts, [][]float32{v}) })
+		Update(t, s, func(tx store.Tx) error { return tx.PutVectors("m", r.Texts, Packed(v)) })
 		got, err := s.Vectors(t.Context(), "m", row)
 		if err != nil || len(got) != 1 || len(got[0].Values) != len(v) {
 			t.Fatalf("%v became %v, %v", v, got, err)
@@ -103,7 +103,7 @@ func testVectorValues(t *testing.T, s store.Store) {
 func testVectorsStay(t *testing.T, s store.Store) {
 	r := Record("pdf", "d", "b")
 	row := Put(t, s, store.Source{Label: "a"}, r)[0]
-	Update(t, s, func(tx store.Tx) error { return tx.PutVectors("m", r.Texts, [][]float32{{1}}) })
+	Update(t, s, func(tx store.Tx) error { return tx.PutVectors("m", r.Texts, Packed([]float32{1})) })
 	Update(t, s, func(tx store.Tx) error { return tx.DeleteSkill(row) })
 	wants(t, "without the skill", "0 of 0")(coverage(t, s, "m", nil), nil)
 	Put(t, s, store.Source{Label: "a"}, r, Record("csv", "d", "other body"), Record("xls", "x", "b"))
@@ -141,7 +141,7 @@ func testUnembedded(t *testing.T, s store.Store) {
 	rows := Put(t, s, store.Source{Label: "a"}, append(records, Refused("x"))...)[:7]
 	Update(t, s, func(tx store.Tx) error {
 		hashes := append(records[3].Texts, records[4].Texts[0])
-		return tx.PutVectors("m", hashes, [][]float32{{1}, {1}, {1}})
+		return tx.PutVectors("m", hashes, Packed([]float32{1}, []float32{1}, []float32{1}))
 	})
 	var want []store.Text
 	for i, row := range rows {
@@ -179,7 +179,7 @@ func testDropModels(t *testing.T, s store.Store) {
 	r := Record("pdf", "d", "b")
 	Put(t, s, store.Source{Label: "a"}, r)
 	Update(t, s, func(tx store.Tx) error {
-		return errors.Join(tx.PutVectors("old", r.Texts, [][]float32{{1, 2}}), tx.PutVectors("new", r.Texts, [][]float32{{3}}))
+		return errors.Join(tx.PutVectors("old", r.Texts, Packed([]float32{1, 2})), tx.PutVectors("new", r.Texts, Packed([]float32{3})))
 	})
 	before := State(t, s).Generation
 	Update(t, s, func(tx store.Tx) error { return tx.DropModels("new") })
@@ -195,7 +195,7 @@ func testDropModels(t *testing.T, s store.Store) {
 	known(t, s, after, true, "after a second time")
 	// Vectors of a model that comes back are changes again.
 	row := Put(t, s, store.Source{Label: "b"})
-	Update(t, s, func(tx store.Tx) error { return tx.PutVectors("old", r.Texts, [][]float32{{1, 2}}) })
+	Update(t, s, func(tx store.Tx) error { return tx.PutVectors("old", r.Texts, Packed([]float32{1, 2})) })
 	rows, ok, err := s.Changes(t.Context(), after, "old")
 	if err != nil || !ok || len(rows) != 1 || len(row) != 0 {
 		t.Errorf("changes %v, %v, %v", rows, ok, err)
@@ -206,7 +206,7 @@ func testPruneVectors(t *testing.T, s store.Store) {
 	a, b := Record("pdf", "one", "b"), Record("csv", "two", "b")
 	rows := Put(t, s, store.Source{Label: "a"}, a, b)
 	Update(t, s, func(tx store.Tx) error {
-		return tx.PutVectors("m", slices.Concat(a.Texts, b.Texts), [][]float32{{1}, {2}})
+		return tx.PutVectors("m", slices.Concat(a.Texts, b.Texts), Packed([]float32{1}, []float32{2}))
 	})
 	Update(t, s, func(tx store.Tx) error { return errors.Join(tx.DeleteSkill(rows[0]), tx.PruneVectors()) })
 	Put(t, s, store.Source{Label: "a"}, a)
@@ -218,4 +218,13 @@ func testPruneVectors(t *testing.T, s store.Store) {
 	Update(t, s, func(tx store.Tx) error { return errors.Join(tx.DeleteSource(sourceRow(t, s, "a")), tx.PruneVectors()) })
 	models, err := s.Models(t.Context())
 	wants(t, "models without vectors", []store.Model{{Name: "m"}})(models, err)
+}
+
+// Packed packs vectors as a store keeps them.
+func Packed(vectors ...[]float32) [][]byte {
+	list := make([][]byte, len(vectors))
+	for i, v := range vectors {
+		list[i] = store.PackVector(v)
+	}
+	return list
 }

@@ -74,7 +74,7 @@ func testGenerations(t *testing.T, s store.Store) {
 			return errors.Join(err1, err2)
 		}, 1},
 		{"no vectors", func(tx store.Tx) error { return tx.PutVectors("m", nil, nil) }, 0},
-		{"vectors", func(tx store.Tx) error { return tx.PutVectors("m", [][]byte{{1}}, [][]float32{{1}}) }, 1},
+		{"vectors", func(tx store.Tx) error { return tx.PutVectors("m", [][]byte{{1}}, Packed([]float32{1})) }, 1},
 		{"drop no model", func(tx store.Tx) error { return tx.DropModels("m") }, 0},
 		{"drop a model", func(tx store.Tx) error { return tx.DropModels("n") }, 1},
 		{"forget", func(tx store.Tx) error { return tx.Forget(store.Generation{Number: 2}) }, 0},
@@ -112,7 +112,7 @@ func testRollBack(t *testing.T, s store.Store) {
 		}
 		_, err = tx.PutSkill(source, Record("csv", "tables", "body"))
 		hashes := Record("pdf", "fill forms", "body").Texts
-		return errors.Join(err, tx.DeleteSkill(rows[0]), tx.PutVectors("m", hashes, [][]float32{{1}}))
+		return errors.Join(err, tx.DeleteSkill(rows[0]), tx.PutVectors("m", hashes, Packed([]float32{1})))
 	}
 	err := s.Update(t.Context(), func(tx store.Tx) error { return errors.Join(add(tx), stop) })
 	if !errors.Is(err, stop) {
@@ -275,7 +275,7 @@ func testChanges(t *testing.T, s store.Store) {
 	source := sourceRow(t, s, "low")
 	valued := func(model string, value float32, hashes ...[]byte) func(store.Tx) error {
 		return func(tx store.Tx) error {
-			return tx.PutVectors(model, hashes, slices.Repeat([][]float32{{1, value}}, len(hashes)))
+			return tx.PutVectors(model, hashes, slices.Repeat(Packed([]float32{1, value}), len(hashes)))
 		}
 	}
 	vectors := func(model string, hashes ...[]byte) func(store.Tx) error { return valued(model, 0, hashes...) }
@@ -300,7 +300,7 @@ func testChanges(t *testing.T, s store.Store) {
 		{"the same vectors", "m", vectors("m", one, two, two), nil},
 		{"another vector", "m", valued("m", 1, one, two), low[:2]},
 		{"another vector of one text", "m", func(tx store.Tx) error {
-			return tx.PutVectors("m", [][]byte{one, two}, [][]float32{{1, .5}, {1, 1}})
+			return tx.PutVectors("m", [][]byte{one, two}, Packed([]float32{1, .5}, []float32{1, 1}))
 		}, low[:1]},
 		{"deleted", "", func(tx store.Tx) error { return tx.DeleteSkill(low[2]) }, low[2:]},
 		{"a winner deleted", "", func(tx store.Tx) error { return tx.DeleteSkill(high[0]) }, []int64{low[0], high[0]}},

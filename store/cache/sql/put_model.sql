@@ -1,0 +1,1 @@
+INSERT INTO models (name) VALUES (:model) ON CONFLICT DO NOTHING
