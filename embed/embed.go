@@ -19,8 +19,9 @@ const (
 	Document             // a part of a skill
 )
 
-// A Vector has length 1 (L2 norm) and its model's dimension.
-type Vector []float32
+// A Vector has length 1 (L2 norm) and its model's dimension. Rooms that know no embedder call
+// it []float32.
+type Vector = []float32
 
 // An Embedder turns texts into vectors. Several goroutines may use it at once.
 type Embedder interface {

@@ -60,9 +60,12 @@ type assembler struct {
 	*catalog
 	r     store.Reader   // a view
 	ranks embed.Embedder // whose vectors rank; nil if text ranks alone
-	model string
-	dim   int
+
+	models [snapshot.Spaces]snapshot.Model // whose vectors the snapshots hold
 }
+
+// model returns the model whose vectors rank; its name is "" if text ranks alone.
+func (a *assembler) model() *snapshot.Model { return &a.models[snapshot.Words] }
 
 // begin returns the assembler of the generation that r sees.
 func (c *compiler) begin(ctx context.Context, r store.Reader) (*assembler, error) {
@@ -75,14 +78,14 @@ func (c *compiler) begin(ctx context.Context, r store.Reader) (*assembler, error
 	if a.Sources, err = r.Sources(ctx); err != nil {
 		return nil, err
 	}
-	var own coverage
+	var own Coverage
 	if a.ranks, a.Mode, own, err = c.counts.answering(ctx, r); err != nil {
 		return nil, err
 	}
-	a.Texts, a.Embedded = own.texts, own.embedded
+	a.Texts, a.Embedded = own.Texts, own.Embedded
 	if a.ranks != nil {
-		a.model = a.ranks.Model()
-		a.dim, err = dimOf(ctx, r, a.model)
+		a.model().Name = a.ranks.Model()
+		a.model().Dim, err = dimOf(ctx, r, a.model().Name)
 	}
 	return a, err
 }
@@ -90,7 +93,7 @@ func (c *compiler) begin(ctx context.Context, r store.Reader) (*assembler, error
 // meta returns the description of a snapshot of this generation.
 func (a *assembler) meta(info snapshot.Info) (snapshot.Meta, error) {
 	data, err := json.Marshal(info)
-	return snapshot.Meta{Generation: a.Generation, Models: [snapshot.Spaces]snapshot.Model{{Name: a.model, Dim: a.dim}}, Extra: data, Weights: *a.opts.Weights}, err
+	return snapshot.Meta{Generation: a.Generation, Models: a.models, Extra: data, Weights: *a.opts.Weights}, err
 }
 
 // all makes a set of all skills in memory. If the engine of the store can rank text,
@@ -159,8 +162,8 @@ func (a *assembler) openBase(ctx context.Context, old *snapshot.Set) (*snapshot.
 			continue
 		}
 		m := base.Meta()
-		rows, ok, err := a.r.Changes(ctx, m.Generation, a.model)
-		if err == nil && ok && m.Models[snapshot.Words] == (snapshot.Model{Name: a.model, Dim: a.dim}) {
+		rows, ok, err := a.r.Changes(ctx, m.Generation, a.model().Name)
+		if err == nil && ok && m.Models == a.models {
 			c := changes{rows: rows}
 			c.entries, err = a.r.Entries(ctx, append([]int64{}, rows...))
 			return base, c, err
@@ -318,14 +321,14 @@ func (a *assembler) rankings(ctx context.Context, entries []store.Entry) (func(r
 			rows = append(rows, entries[i].Row)
 		}
 	}
-	found, err := all.Rankings(ctx, a.model, rows)
+	found, err := all.Rankings(ctx, a.model().Name, rows)
 	return func(row int64) (store.Ranking, error) { return found[row], nil }, err
 }
 
 // ranking returns what ranking needs about one skill.
 func (a *assembler) ranking(ctx context.Context, row int64) (r store.Ranking, err error) {
 	if r.Ranked, _, err = a.r.Ranked(ctx, row); err == nil && a.ranks != nil {
-		r.Vectors, err = a.r.Vectors(ctx, a.model, row)
+		r.Vectors, err = a.r.Vectors(ctx, a.model().Name, row)
 	}
 	return r, err
 }
@@ -375,7 +378,7 @@ func (a *assembler) document(e *store.Entry, rankings func(row int64) (store.Ran
 		}
 	}
 	if a.ranks != nil {
-		d.Vectors = vectorsOf(r.Vectors, a.dim)
+		d.Vectors = vectorsOf(r.Vectors, a.model().Dim)
 	}
 	return d, nil
 }
@@ -410,7 +413,7 @@ func vectorsOf(list []store.Vector, dim int) snapshot.Vectors {
 			sum[j] += x
 		}
 	}
-	description := embed.Vector(list[0].Values)
+	description := list[0].Values
 	if embed.Unit(sum) != nil || embed.Unit(description) != nil {
 		return snapshot.Vectors{} // opposite vectors cancel out; the skill ranks by text
 	}

@@ -161,10 +161,7 @@ func (x *calibrating) promptVectors(ctx context.Context, s *snapshot.Set, e embe
 		return e.Embed(ctx, embed.Query, prompts)
 	}
 	key := fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %d %q", e.Model(), s.Dim(), prompts)))
-	vectors := make([]embed.Vector, 0, len(prompts))
-	for _, v := range x.dir.PromptVectors(s.Catalog, key) {
-		vectors = append(vectors, v)
-	}
+	vectors := x.dir.PromptVectors(s.Catalog, key)
 	if len(vectors) == len(prompts) {
 		return vectors, nil
 	}
@@ -179,9 +176,5 @@ func (x *calibrating) promptVectors(ctx context.Context, s *snapshot.Set, e embe
 	if err != nil {
 		return nil, fmt.Errorf("embedding prompts that need no skill: %w", err)
 	}
-	plain := make([][]float32, len(vectors))
-	for i, v := range vectors {
-		plain[i] = v
-	}
-	return vectors, x.dir.WritePromptVectors(s.Catalog, key, plain)
+	return vectors, x.dir.WritePromptVectors(s.Catalog, key, vectors)
 }

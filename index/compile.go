@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
-	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -44,7 +41,8 @@ func (p *Publisher) compileAll(ctx context.Context, src Source, skills iter.Seq2
 		if err != nil {
 			return err
 		}
-		a.model, a.dim, a.Mode = a.ranks.Model(), len(probe[0]), hybrid
+		*a.model() = snapshot.Model{Name: a.ranks.Model(), Dim: len(probe[0])}
+		a.Mode = hybrid
 	}
 	meta, err := a.meta(a.Info)
 	if err != nil {
@@ -69,15 +67,11 @@ func (p *Publisher) compileAll(ctx context.Context, src Source, skills iter.Seq2
 // prepared turns skills into documents, in the same order.
 func (a *assembler) prepared(ctx context.Context, label string, skills iter.Seq2[*skill.Skill, error]) iter.Seq2[*snapshot.Document, error] {
 	return func(yield func(*snapshot.Document, error) bool) {
-		analyzers := make([]*words.Analyzer, runtime.GOMAXPROCS(0))
-		for i := range analyzers {
-			analyzers[i] = new(words.Analyzer)
-		}
 		row, last := int64(0), ""
 		for part, err := range batches(skills) {
 			var docs []*snapshot.Document
 			if err == nil {
-				docs, err = a.prepareAll(ctx, label, row, part, analyzers)
+				docs, err = a.prepareAll(ctx, label, row, part)
 			}
 			for _, d := range docs {
 				if row > 0 && d.Key <= last {
@@ -116,20 +110,13 @@ func batches(skills iter.Seq2[*skill.Skill, error]) iter.Seq2[[]*skill.Skill, er
 	}
 }
 
-// prepareAll prepares skills on all processors, each with its own analyzer. Their
-// rows follow last, which is the row of the skill before them.
-func (a *assembler) prepareAll(ctx context.Context, label string, last int64, skills []*skill.Skill, analyzers []*words.Analyzer) ([]*snapshot.Document, error) {
+// prepareAll prepares skills on all processors. Their rows follow last, which is the row of
+// the skill before them.
+func (a *assembler) prepareAll(ctx context.Context, label string, last int64, skills []*skill.Skill) ([]*snapshot.Document, error) {
 	docs, errs := make([]*snapshot.Document, len(skills)), make([]error, len(skills))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for _, own := range analyzers {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(skills)); i = next.Add(1) - 1 {
-				docs[i], errs[i] = a.prepare(ctx, label, last+1+i, skills[i], own)
-			}
-		})
-	}
-	wg.Wait()
+	parallel(len(skills), func(i int, own *words.Analyzer) {
+		docs[i], errs[i] = a.prepare(ctx, label, last+1+int64(i), skills[i], own)
+	})
 	if err := cmp.Or(ctx.Err(), errors.Join(errs...)); err != nil {
 		return nil, err
 	}
@@ -142,9 +129,7 @@ func (a *assembler) prepare(ctx context.Context, label string, row int64, s *ski
 	fill(&r, analyzer)
 	meta := s.Meta
 	meta.ID, meta.Source = s.Name, label
-	d := newDocument(&store.Entry{
-		Meta: meta, Row: row, NameKey: r.NameKey,
-	})
+	d := newDocument(&store.Entry{Meta: meta, Row: row, NameKey: r.NameKey})
 	d.Terms, d.Sketch = r.Terms, r.Sketch
 	if a.ranks == nil {
 		return d, nil
@@ -157,6 +142,6 @@ func (a *assembler) prepare(ctx context.Context, label string, row int64, s *ski
 	for i := range values {
 		list[i] = store.Vector{Ordinal: i, Values: values[i]}
 	}
-	d.Vectors = vectorsOf(list, a.dim)
+	d.Vectors = vectorsOf(list, a.model().Dim)
 	return d, nil
 }

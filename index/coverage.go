@@ -10,39 +10,41 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// coverage says how many texts of a catalog have a vector of one model.
-type coverage struct {
+// Coverage says how much of a catalog has vectors of one model.
+type Coverage struct {
+	Texts    int // of all skills
+	Embedded int // of Texts
+	Dim      int // of the vectors; 0 means that there are none. Only CoverageBy sets it
+
 	generation store.Generation // of the catalog
-	texts      int
-	embedded   int // of texts
 }
 
 // complete reports whether nearly every text has its vector, so that a ranking
 // by vectors is fair.
-func (c coverage) complete() bool {
-	return c.embedded > 0 && float64(c.embedded) >= .9*float64(c.texts)
+func (c Coverage) complete() bool {
+	return c.Embedded > 0 && float64(c.Embedded) >= .9*float64(c.Texts)
 }
 
 // all reports whether no text lacks a vector.
-func (c coverage) all() bool { return c.embedded == c.texts }
+func (c Coverage) all() bool { return c.Embedded == c.Texts }
 
-func (c coverage) String() string {
-	if c.embedded == 0 {
+func (c Coverage) String() string {
+	if c.Embedded == 0 {
 		return "no vectors yet"
 	}
-	return fmt.Sprintf("%d of %d texts embedded", c.embedded, c.texts)
+	return fmt.Sprintf("%d of %d texts embedded", c.Embedded, c.Texts)
 }
 
 // A counter counts the texts that have vectors.
 type counter struct {
 	*catalog
-	last atomic.Pointer[coverage] // the last count for the embedder's model
+	last atomic.Pointer[Coverage] // the last count for the embedder's model
 }
 
 // learn takes over the count of a published set, unless there has been one.
 func (n *counter) learn(s *snapshot.Set) {
 	if n.embedder != nil && n.last.Load() == nil {
-		n.last.Store(&coverage{s.Generation, s.Texts, s.Embedded})
+		n.last.Store(&Coverage{Texts: s.Texts, Embedded: s.Embedded, generation: s.Generation})
 	}
 }
 
@@ -50,26 +52,27 @@ func (n *counter) learn(s *snapshot.Set) {
 // the counts: counting visits every text, and a process asks several times for one
 // generation. If no text lacked a vector at the last count, only texts that have
 // changed since can lack one; if none of these does, the counts are kept.
-func (n *counter) count(ctx context.Context, db store.Reader) (coverage, error) {
+func (n *counter) count(ctx context.Context, db store.Reader) (Coverage, error) {
 	state, err := db.State(ctx)
 	if err != nil {
-		return coverage{}, err
+		return Coverage{}, err
 	}
 	model := n.embedder.Model()
 	if c := n.last.Load(); c != nil && c.generation == state.Generation {
 		return *c, nil
-	} else if c != nil && c.all() && c.texts > 0 {
+	} else if c != nil && c.all() && c.Texts > 0 {
 		rows, ok, err := db.Changes(ctx, c.generation, model)
 		if err != nil {
-			return coverage{}, err
+			return Coverage{}, err
 		}
 		if ok {
 			texts, embedded, err := db.Coverage(ctx, model, append([]int64{}, rows...))
 			if err != nil {
-				return coverage{}, err
+				return Coverage{}, err
 			}
 			if texts == embedded {
-				same := coverage{state.Generation, c.texts, c.embedded}
+				same := *c
+				same.generation = state.Generation
 				n.last.Store(&same)
 				return same, nil
 			}
@@ -89,9 +92,9 @@ const hybrid = "hybrid" // a mode, see search.Answer
 // answering returns the embedder whose vectors rank, nil if text ranks alone, the
 // mode (see search.Answer), and the coverage by the catalog's own embedder. The
 // vectors of two embedders are never mixed in one answer.
-func (n *counter) answering(ctx context.Context, r store.Reader) (embed.Embedder, string, coverage, error) {
+func (n *counter) answering(ctx context.Context, r store.Reader) (embed.Embedder, string, Coverage, error) {
 	if n.embedder == nil {
-		return nil, "text (no embedder)", coverage{}, nil
+		return nil, "text (no embedder)", Coverage{}, nil
 	}
 	own, err := n.count(ctx, r)
 	if err != nil || own.complete() {
@@ -107,25 +110,17 @@ func (n *counter) answering(ctx context.Context, r store.Reader) (embed.Embedder
 }
 
 // coverageBy counts the texts that have a vector of the model.
-func coverageBy(ctx context.Context, db store.Reader, model string) (c coverage, err error) {
-	c.texts, c.embedded, err = db.Coverage(ctx, model, nil)
+func coverageBy(ctx context.Context, db store.Reader, model string) (c Coverage, err error) {
+	c.Texts, c.Embedded, err = db.Coverage(ctx, model, nil)
 	return c, err
-}
-
-// Coverage says how much of a catalog has vectors of one model.
-type Coverage struct {
-	Texts    int // of all skills
-	Embedded int // of Texts
-	Dim      int // of the vectors; 0 means that there are none
 }
 
 // CoverageBy returns how many texts a catalog has, and how many of them have a vector of
 // the model.
 func CoverageBy(ctx context.Context, r store.Reader, model string) (c Coverage, err error) {
-	if c.Texts, c.Embedded, err = r.Coverage(ctx, model, nil); err != nil {
-		return c, err
+	if c, err = coverageBy(ctx, r, model); err == nil {
+		c.Dim, err = dimOf(ctx, r, model)
 	}
-	c.Dim, err = dimOf(ctx, r, model)
 	return c, err
 }
 

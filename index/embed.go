@@ -39,7 +39,7 @@ func (v *Vectors) Embed(ctx context.Context, progress func(done, all int)) error
 	if err == nil && !c.all() {
 		c, err = v.embedMissing(ctx, c, progress)
 	}
-	if err != nil || !c.all() || c.texts == 0 {
+	if err != nil || !c.all() || c.Texts == 0 {
 		return err
 	}
 	return v.dropOthers(ctx)
@@ -48,7 +48,7 @@ func (v *Vectors) Embed(ctx context.Context, progress func(done, all int)) error
 // embedMissing embeds the texts that have no vector. It counts progress up from c,
 // because counting all texts again after each batch would take longer than the
 // batch.
-func (v *Vectors) embedMissing(ctx context.Context, c coverage, progress func(done, all int)) (coverage, error) {
+func (v *Vectors) embedMissing(ctx context.Context, c Coverage, progress func(done, all int)) (Coverage, error) {
 	model, after := v.embedder.Model(), int64(0)
 	if c := v.opts.Cache; c != nil {
 		defer c.Close() // it closes what was open for reading, or is damaged
@@ -56,17 +56,17 @@ func (v *Vectors) embedMissing(ctx context.Context, c coverage, progress func(do
 	for {
 		missing, err := v.store.Unembedded(ctx, model, after, embedBatch)
 		if err != nil {
-			return coverage{}, err
+			return Coverage{}, err
 		}
 		if len(missing) == 0 {
 			return v.count(ctx, v.store)
 		}
 		if err := v.embedSkills(ctx, model, missing); err != nil {
-			return coverage{}, fmt.Errorf("embedding: %w", err)
+			return Coverage{}, fmt.Errorf("embedding: %w", err)
 		}
 		after = missing[len(missing)-1].Row
-		if c.embedded = min(c.embedded+len(missing), c.texts); progress != nil {
-			progress(c.embedded, c.texts)
+		if c.Embedded = min(c.Embedded+len(missing), c.Texts); progress != nil {
+			progress(c.Embedded, c.Texts)
 		}
 	}
 }

@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
-	"errors"
+	"fmt"
 	"io"
-	"strconv"
-	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/source"
@@ -41,35 +39,11 @@ func readHeader(r *bufio.Reader) ([]source.Info, error) {
 	}
 	var list []source.Info
 	for line := range bytes.Lines(data) {
-		info, err := parseHeaderLine(string(line))
-		if err != nil {
+		var s source.Info
+		if _, err := fmt.Sscanf(string(line), headerLine, &s.Label, &s.Root, &s.Priority, &s.Settings); err != nil {
 			return nil, errStamps
 		}
-		list = append(list, info)
+		list = append(list, s)
 	}
 	return list, nil
-}
-
-// parseHeaderLine parses the line of one source.
-func parseHeaderLine(line string) (info source.Info, err error) {
-	rest := line
-	text := func() string {
-		quoted, e := strconv.QuotedPrefix(rest)
-		if e != nil || len(quoted) == len(rest) {
-			err = errStamps
-			return ""
-		}
-		rest = rest[len(quoted)+1:]
-		s, e := strconv.Unquote(quoted)
-		err = errors.Join(err, e)
-		return s
-	}
-	info.Label, info.Root = text(), text()
-	var number string
-	number, rest, _ = strings.Cut(rest, " ")
-	if info.Priority, _ = strconv.Atoi(number); number != strconv.Itoa(info.Priority) {
-		err = errStamps
-	}
-	info.Settings = text()
-	return info, err
 }

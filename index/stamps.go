@@ -102,7 +102,8 @@ type stampFile struct {
 const (
 	stampSuffix = ".stamps"
 	stampMagic  = "skill stamps 3\n"
-	maxRecord   = 1 << 20 // bytes
+	headerLine  = "%q %q %d %q\n" // label, root, priority and settings of a source
+	maxRecord   = 1 << 20         // bytes
 )
 
 // header returns the header, which names the sources in their order, with the settings
@@ -112,7 +113,7 @@ func (f *stampFile) header() []byte {
 	var list []byte
 	for _, s := range f.sources {
 		info := s.Info()
-		list = fmt.Appendf(list, "%q %q %d %q\n", info.Label, info.Root, info.Priority, info.Settings)
+		list = fmt.Appendf(list, headerLine, info.Label, info.Root, info.Priority, info.Settings)
 	}
 	b = binary.AppendUvarint(b, uint64(len(list)))
 	return append(b, list...)

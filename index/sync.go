@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -318,22 +319,23 @@ func (s *run) write(ctx context.Context, read []loaded) error {
 
 func (s *run) readAll(ctx context.Context) []loaded {
 	read := make([]loaded, len(s.queue))
+	parallel(len(read), func(i int, a *words.Analyzer) { read[i] = s.read(ctx, s.queue[i], a) })
+	return read
+}
+
+// parallel calls f for 0 to n-1 on all processors, each with an analyzer of its own.
+func parallel(n int, f func(i int, a *words.Analyzer)) {
+	var next atomic.Int64
 	var wg sync.WaitGroup
-	work := make(chan int)
-	for range min(runtime.GOMAXPROCS(0), len(read)) {
+	for range min(runtime.GOMAXPROCS(0), n) {
 		wg.Go(func() {
 			a := new(words.Analyzer)
-			for i := range work {
-				read[i] = s.read(ctx, s.queue[i], a)
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i, a)
 			}
 		})
 	}
-	for i := range read {
-		work <- i
-	}
-	close(work)
 	wg.Wait()
-	return read
 }
 
 // read loads one skill and prepares its record, unless the catalog already has the same.
