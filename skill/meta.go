@@ -32,9 +32,11 @@ type About struct {
 	Compatibility string `json:"compatibility,omitempty"` // what it works with
 }
 
+const aboutTexts = 4 // fields of About
+
 // texts returns all fields, in the order in which stores keep them.
-func (a *About) texts() []*string {
-	return []*string{&a.Version, &a.License, &a.Author, &a.Compatibility}
+func (a *About) texts() [aboutTexts]*string {
+	return [aboutTexts]*string{&a.Version, &a.License, &a.Author, &a.Compatibility}
 }
 
 // Line returns all fields as a line; "" if there are none. It is no String, which whatever

@@ -24,9 +24,11 @@ type Needs struct {
 
 // Lists returns all lists, for code that stores them one after the other. The order never
 // changes.
-func (n *Needs) Lists() []*[]string {
-	return []*[]string{&n.Skills, &n.Either, &n.Optional, &n.Commands, &n.AnyOf, &n.Env}
+func (n *Needs) Lists() [needsLists]*[]string {
+	return [needsLists]*[]string{&n.Skills, &n.Either, &n.Optional, &n.Commands, &n.AnyOf, &n.Env}
 }
+
+const needsLists = 6 // fields of Needs
 
 // Empty reports whether the skill needs nothing.
 func (n *Needs) Empty() bool {

@@ -7,17 +7,25 @@ import (
 
 // packed returns what Pack packs: everything that no store keeps in a column of its own. A
 // new field goes to the end of its list, so that older records can still be read.
-func (m *Meta) packed() (texts []*string, lists []*[]string) {
-	texts = append([]*string{&m.Description, &m.TextDigest}, m.About.texts()...)
-	return texts, append(append([]*[]string{&m.Tags}, m.Needs.Lists()...), m.Triggers.Lists()...)
+func (m *Meta) packed() (texts [packedTexts]*string, lists [packedLists]*[]string) {
+	about, needs, triggers := m.About.texts(), m.Needs.Lists(), m.Triggers.Lists()
+	texts[0], texts[1], lists[0] = &m.Description, &m.TextDigest, &m.Tags
+	copy(texts[2:], about[:])
+	copy(lists[1:], needs[:])
+	copy(lists[1+len(needs):], triggers[:])
+	return texts, lists
 }
+
+// How many texts and lists packed returns. They are arrays, because a search unpacks records
+// by the dozen.
+const (
+	packedTexts = 2 + aboutTexts
+	packedLists = 1 + needsLists + triggerLists
+)
 
 // MetaVersion returns the first byte of what Pack returns: how many texts and lists there
 // are. A record with a lower version was packed before Meta had all of them.
-func MetaVersion() byte {
-	texts, lists := new(Meta).packed()
-	return byte(len(texts) + len(lists))
-}
+func MetaVersion() byte { return packedTexts + packedLists }
 
 // errRecord means that Pack did not make the bytes, or that of a newer version did.
 var errRecord = errors.New("malformed record of a skill")
@@ -27,7 +35,7 @@ var errRecord = errors.New("malformed record of a skill")
 func (m *Meta) Pack() []byte {
 	b := make([]byte, 0, 64+len(m.Description)+len(m.TextDigest)+len(m.Compatibility))
 	texts, lists := m.packed()
-	b = binary.AppendUvarint(append(b, byte(len(texts)+len(lists))), uint64(m.Tokens))
+	b = binary.AppendUvarint(append(b, MetaVersion()), uint64(m.Tokens))
 	// The sets say which of the fields are not empty; most are.
 	var textSet, listSet uint64
 	for i, text := range texts {
@@ -65,7 +73,7 @@ func appendText(b []byte, text string) []byte {
 // does not have become empty.
 func (m *Meta) Unpack(data string) error {
 	texts, lists := m.packed()
-	if data == "" || int(data[0]) > len(texts)+len(lists) {
+	if data == "" || data[0] > MetaVersion() {
 		return errRecord
 	}
 	r := recordReader{rest: data[1:]}

@@ -24,7 +24,11 @@ type Triggers struct {
 
 // Lists returns all lists, for code that stores them one after the other. The order never
 // changes.
-func (t *Triggers) Lists() []*[]string { return []*[]string{&t.Keywords, &t.Verbs, &t.Patterns} }
+func (t *Triggers) Lists() [triggerLists]*[]string {
+	return [triggerLists]*[]string{&t.Keywords, &t.Verbs, &t.Patterns}
+}
+
+const triggerLists = 3 // fields of Triggers
 
 // Empty reports whether there are no triggers.
 func (t *Triggers) Empty() bool { return len(t.Keywords)+len(t.Verbs)+len(t.Patterns) == 0 }
