@@ -2,6 +2,7 @@ package bench
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -17,16 +18,16 @@ var divisions = [...]division{
 	{"style", func(a *Answered) string { return a.Style }},
 }
 
-// A portion holds the values of the prompts of one Part.
+// A portion holds the values of the prompts of one Part: hit@1, recall@5, nDCG@10 and, if the
+// set has a curve, the coverage at a rate of 5 %.
 type portion struct {
-	by, of                          string
-	hit1, recall5, ndcg10, coverage []float64
+	by, of string
+	values [4][]float64
 }
 
-// portions divides the prompts of a set that need a skill by kind, language and style.
-// It leaves out a division that finds no difference.
-func portions(s *Set) []portion {
-	var list []portion
+// portions divides the prompts of a set that need a skill by kind, language and style, in no
+// order. It leaves out a division that finds no difference.
+func portions(s *Set) (list []*portion) {
 	for _, d := range divisions {
 		groups := make(map[string]*portion)
 		for i := range s.Queries {
@@ -40,22 +41,21 @@ func portions(s *Set) []portion {
 			}
 			groups[of].add(a, s)
 		}
-		if len(groups) < 2 {
-			continue
-		}
-		for _, p := range groups {
-			list = append(list, *p)
+		if len(groups) > 1 {
+			list = slices.AppendSeq(list, maps.Values(groups))
 		}
 	}
-	slices.SortFunc(list, func(a, b portion) int { return cmp.Or(cmp.Compare(a.by, b.by), cmp.Compare(a.of, b.of)) })
 	return list
 }
 
 func (p *portion) add(a *Answered, s *Set) {
 	r := a.relevance()
-	p.hit1, p.recall5, p.ndcg10 = append(p.hit1, r.Hit1), append(p.recall5, r.Recall5), append(p.ndcg10, r.NDCG10)
+	values := []float64{r.Hit1, r.Recall5, r.NDCG10}
 	if at := s.point(.05); at != nil {
-		p.coverage = append(p.coverage, float64(min(1, a.block(at.Threshold).Fitting)))
+		values = append(values, float64(min(1, a.block(at.Threshold).Fitting)))
+	}
+	for i, v := range values {
+		p.values[i] = append(p.values[i], v)
 	}
 }
 
@@ -70,47 +70,42 @@ func (s *Set) point(rate float64) *Point {
 }
 
 // part returns the means of portions, one for each set.
-func part(seed uint64, list ...portion) Part {
-	var hit1, recall5, ndcg10, coverage [][]float64
+func part(seed uint64, list []*portion) Part {
 	p := Part{By: list[0].by, Of: list[0].of}
-	for _, x := range list {
-		p.Prompts += len(x.hit1)
-		hit1, recall5, ndcg10 = append(hit1, x.hit1), append(recall5, x.recall5), append(ndcg10, x.ndcg10)
-		if len(x.coverage) > 0 {
-			coverage = append(coverage, x.coverage)
+	var means [4]Estimate
+	covered := false
+	for i := range means {
+		var groups [][]float64
+		for _, x := range list {
+			groups = append(groups, x.values[i])
 		}
+		means[i] = Bootstrap(seed, groups...)
 	}
-	p.Hit1, p.Recall5, p.NDCG10 = Bootstrap(seed, hit1...), Bootstrap(seed, recall5...), Bootstrap(seed, ndcg10...)
-	if len(coverage) > 0 {
-		e := Bootstrap(seed, coverage...)
-		p.Coverage5 = &e
+	for _, x := range list {
+		p.Prompts += len(x.values[0])
+		covered = covered || len(x.values[3]) > 0
+	}
+	p.Hit1, p.Recall5, p.NDCG10 = means[0], means[1], means[2]
+	if covered {
+		p.Coverage5 = &means[3]
 	}
 	return p
 }
 
-func breakdown(s *Set, seed uint64) []Part {
-	parts := []Part{}
-	for _, p := range portions(s) {
-		parts = append(parts, part(seed, p))
-	}
-	return parts
-}
-
-// meanBreakdown returns the means over the sets that have a part, for parts that several
+// breakdown returns the means over the sets that have a part, for parts that at least so many
 // sets have.
-func meanBreakdown(sets []Set, seed uint64) []Part {
-	type key struct{ by, of string }
-	groups := make(map[key][]portion)
+func breakdown(sets []Set, least int, seed uint64) []Part {
+	groups := make(map[[2]string][]*portion)
 	for i := range sets {
 		for _, p := range portions(&sets[i]) {
-			k := key{p.by, p.of}
+			k := [2]string{p.by, p.of}
 			groups[k] = append(groups[k], p)
 		}
 	}
 	parts := []Part{}
 	for _, list := range groups {
-		if len(list) > 1 {
-			parts = append(parts, part(seed, list...))
+		if len(list) >= least {
+			parts = append(parts, part(seed, list))
 		}
 	}
 	slices.SortFunc(parts, func(a, b Part) int { return cmp.Or(cmp.Compare(a.By, b.By), cmp.Compare(a.Of, b.Of)) })

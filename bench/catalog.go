@@ -182,12 +182,18 @@ func (c *Catalog) free(name string) string {
 	return unique
 }
 
-// check returns an error for a label with a skill that the corpus does not have.
-func (c *Catalog) check(d *Dataset) error {
+// documents returns the IDs of all documents.
+func (c *Catalog) documents() map[string]bool {
 	known := make(map[string]bool, len(c.ids))
 	for _, id := range c.ids {
 		known[id] = true
 	}
+	return known
+}
+
+// check returns an error for a label with a skill that the corpus does not have.
+func (c *Catalog) check(d *Dataset) error {
+	known := c.documents()
 	for _, l := range d.labels {
 		if !known[l.skill] {
 			return fmt.Errorf("%s: the corpus has no skill %q", l.at, l.skill)

@@ -149,8 +149,36 @@ func meanOf(list []spread) spread {
 	return m
 }
 
+// figures are what is measured of a block, in the order of the fields of Figures: each is the
+// sum of the tops divided by the sum of the bottoms over the prompts that need a skill, or over
+// the near misses.
+var figures = [...]struct {
+	name string
+	near bool
+	of   func(b Listing) ratio
+}{
+	{"coverage", false, func(b Listing) ratio { return ratio{float64(min(1, b.Fitting)), 1} }},
+	{"entries", false, func(b Listing) ratio { return ratio{float64(b.Listed), float64(min(1, b.Listed))} }},
+	{"per_prompt", false, func(b Listing) ratio { return ratio{float64(b.Listed), 1} }},
+	{"right", false, func(b Listing) ratio { return ratio{float64(b.Fitting), float64(b.Listed)} }},
+	{"near_own", true, func(b Listing) ratio { return ratio{float64(b.Own), 1} }},
+	{"near_any", true, func(b Listing) ratio { return ratio{float64(min(1, b.Listed)), 1} }},
+}
+
+// A sums holds the ratio of each of the figures.
+type sums [len(figures)]ratio
+
+// add adds the figures of a block.
+func (s *sums) add(b Listing, near bool) {
+	for i, f := range figures {
+		if f.near == near {
+			s[i] = s[i].plus(f.of(b))
+		}
+	}
+}
+
 // spreads are Figures before they are estimates, in the order of the fields.
-type spreads [6]spread
+type spreads [len(figures)]spread
 
 func (s spreads) figures() Figures {
 	return Figures{
@@ -167,9 +195,9 @@ func (s *asked) figures(seed uint64, choose []chooser) []spreads {
 	for i, f := range choose {
 		at[i] = f(s.none)
 	}
-	for i, v := range s.count(at, nil) {
-		for k := range v {
-			out[i][k] = spread{v[k], make([]float64, resamples)}
+	for i, sums := range s.count(at, nil) {
+		for k := range sums {
+			out[i][k] = spread{sums[k].value(), make([]float64, resamples)}
 		}
 	}
 	random := rand.New(rand.NewPCG(seed, 3))
@@ -181,62 +209,30 @@ func (s *asked) figures(seed uint64, choose []chooser) []spreads {
 		for i, f := range choose {
 			at[i] = f(none)
 		}
-		for i, v := range s.count(at, random) {
-			for k := range v {
-				out[i][k].draws[r] = v[k]
+		for i, sums := range s.count(at, random) {
+			for k := range sums {
+				out[i][k].draws[r] = sums[k].value()
 			}
 		}
 	}
 	return out
 }
 
-// count returns the values of the figures at several thresholds, of all prompts or of a
-// bootstrap sample of them.
-func (s *asked) count(at []float64, random *rand.Rand) [][6]float64 {
-	counts := make([]tally, len(at))
-	draw := func(list []*Answered, add func(*tally, Listing)) {
+// count adds up the figures at several thresholds, of all prompts or of a bootstrap sample of
+// them.
+func (s *asked) count(at []float64, random *rand.Rand) []sums {
+	counts := make([]sums, len(at))
+	draw := func(list []*Answered, near bool) {
 		for i := range list {
 			if random != nil {
 				i = random.IntN(len(list))
 			}
 			for k, t := range at {
-				add(&counts[k], list[i].block(t))
+				counts[k].add(list[i].block(t), near)
 			}
 		}
 	}
-	draw(s.want, (*tally).want)
-	draw(s.near, (*tally).near)
-	values := make([][6]float64, len(at))
-	for i := range counts {
-		values[i] = counts[i].values()
-	}
-	return values
-}
-
-// A tally counts blocks.
-type tally struct {
-	prompts, covered, blocks, listed, fitting int // of prompts that need a skill
-	nears, own, any                           int // of near misses
-}
-
-func (t *tally) want(b Listing) {
-	t.prompts++
-	t.covered += min(1, b.Fitting)
-	t.blocks += min(1, b.Listed)
-	t.listed += b.Listed
-	t.fitting += b.Fitting
-}
-
-func (t *tally) near(b Listing) {
-	t.nears++
-	t.own += b.Own
-	t.any += min(1, b.Listed)
-}
-
-func (t *tally) values() [6]float64 {
-	share := func(n, of int) float64 { return float64(n) / float64(max(1, of)) }
-	return [6]float64{
-		share(t.covered, t.prompts), share(t.listed, t.blocks), share(t.listed, t.prompts), share(t.fitting, t.listed),
-		share(t.own, t.nears), share(t.any, t.nears),
-	}
+	draw(s.want, false)
+	draw(s.near, true)
+	return counts
 }

@@ -133,38 +133,32 @@ func ReadNone(dirs []string) ([]Query, error) {
 // order of the set; 0 means no limit. It leaves out prompts that are labelled neither
 // way.
 func (d *Dataset) Sample(n int, seed uint64) []Query {
-	var wanting, none []int
-	for i := range d.Queries {
-		switch {
-		case len(d.Queries[i].Wanted) > 0:
-			wanting = append(wanting, i)
-		case d.Queries[i].NeedsNone():
-			none = append(none, i)
-		}
-	}
 	random := rand.New(rand.NewPCG(seed, 2))
-	at := append(sample(random, wanting, n), sample(random, none, n)...)
-	slices.Sort(at)
-	list := make([]Query, len(at))
-	for k, i := range at {
-		list[k] = d.Queries[i]
-	}
-	return list
+	wanting := sample(random, d.where(func(q *Query) bool { return len(q.Wanted) > 0 }), n)
+	return d.at(append(wanting, sample(random, d.where((*Query).NeedsNone), n)...))
 }
 
 // nearMisses returns up to n prompts for which one skill would be noise, in the order of
 // the set; 0 means no limit. Another skill may fit them.
 func (d *Dataset) nearMisses(n int, seed uint64) []Query {
-	var at []int
+	return d.at(sample(rand.New(rand.NewPCG(seed, 4)), d.where((*Query).nearMiss), n))
+}
+
+// where returns the places of the prompts for which is returns true.
+func (d *Dataset) where(is func(*Query) bool) (at []int) {
 	for i := range d.Queries {
-		if d.Queries[i].nearMiss() {
+		if is(&d.Queries[i]) {
 			at = append(at, i)
 		}
 	}
-	at = sample(rand.New(rand.NewPCG(seed, 4)), at, n)
-	slices.Sort(at)
-	list := make([]Query, len(at))
-	for k, i := range at {
+	return at
+}
+
+// at returns the prompts at some places, in the order of the set.
+func (d *Dataset) at(places []int) []Query {
+	slices.Sort(places)
+	list := make([]Query, len(places))
+	for k, i := range places {
 		list[k] = d.Queries[i]
 	}
 	return list

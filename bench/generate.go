@@ -220,18 +220,6 @@ func sourceCorpus(ctx context.Context, src source.Source) iter.Seq2[Document, er
 	}
 }
 
-// Head returns the first n skills of a corpus.
-func Head(corpus iter.Seq2[Document, error], n int) iter.Seq2[Document, error] {
-	return func(yield func(Document, error) bool) {
-		left := n
-		for d, err := range corpus {
-			if left--; left < 0 || !yield(d, err) {
-				return
-			}
-		}
-	}
-}
-
 // openCorpus returns the corpus in a file (see ReadCorpus) or in a folder. In a folder
 // it reads corpus.jsonl or skills.jsonl, gzipped or not; without such a file, the
 // corpus is all skills under the folder.

@@ -138,13 +138,25 @@ func shapeOf(docs []Document) shape {
 	return s
 }
 
+// head returns the first n skills of a corpus.
+func head(corpus iter.Seq2[Document, error], n int) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		left := n
+		for d, err := range corpus {
+			if left--; left < 0 || !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
 // TestGenerateShape: lengths and frequencies of terms are near those of the corpus, for
 // our own skills and for real ones.
 func TestGenerateShape(t *testing.T) {
 	testsize.Long(t)
 	corpora := map[string]iter.Seq2[Document, error]{"own": ownSkills(t)}
 	if file := filepath.FromSlash("../../shared/corpus/skills.jsonl.gz"); isFile(file) {
-		corpora["shared"] = Head(ReadCorpus(file), 600)
+		corpora["shared"] = head(ReadCorpus(file), 600)
 	} else {
 		t.Logf("%s is not there; only our own skills are looked at", file)
 	}

@@ -39,16 +39,16 @@ func At(rate float64) string {
 
 // figureNames returns the names of the figures at a rate, in the order of Figures.
 func figureNames(rate float64) []string {
-	names := []string{coverage, "entries", "per_prompt", "right", "near_own", "near_any"}
-	for i := range names {
-		names[i] += At(rate)
+	names := make([]string, len(figures))
+	for i, f := range figures {
+		names[i] = f.name + At(rate)
 	}
 	return names
 }
 
 // NewResult adds the means over the sets.
 func NewResult(sets []Set, seed uint64) Result {
-	r := Result{Seed: seed, Sets: sets, Mean: []Named{}, Breakdown: meanBreakdown(sets, seed)}
+	r := Result{Seed: seed, Sets: sets, Mean: []Named{}, Breakdown: breakdown(sets, 2, seed)}
 	for _, name := range plainMeasures() {
 		var groups [][]float64
 		for _, s := range sets {
@@ -75,9 +75,9 @@ func meanFigures(sets []Set, seed uint64) []Named {
 		if len(groups.none) > 0 {
 			choose = append(choose, atRates(summed[:])...)
 		}
-		for at, figures := range groups.figures(seed, choose) {
-			for k, f := range figures {
-				if near := k >= 4; near && len(groups.near) > 0 || !near && len(groups.want) > 0 {
+		for at, spreads := range groups.figures(seed, choose) {
+			for k, f := range spreads {
+				if near := figures[k].near; near && len(groups.near) > 0 || !near && len(groups.want) > 0 {
 					n := at*len(figures) + k
 					found[n] = append(found[n], f)
 				}

@@ -22,9 +22,9 @@ func Measures() []string {
 	return []string{"hit@1", "mrr@10", "recall@5", "recall@10", "recall@50", "ndcg@10", "full@10"}
 }
 
-// List returns the fields in the order of Measures.
-func (r Relevance) List() []float64 {
-	return []float64{r.Hit1, r.MRR10, r.Recall5, r.Recall10, r.Recall50, r.NDCG10, r.Full10}
+// fields returns the fields in the order of Measures.
+func (r *Relevance) fields() []*float64 {
+	return []*float64{&r.Hit1, &r.MRR10, &r.Recall5, &r.Recall10, &r.Recall50, &r.NDCG10, &r.Full10}
 }
 
 // Judge computes the relevance of a ranking. ranks are the places of the wanted skills
@@ -89,13 +89,10 @@ func Measure(rankings, wanted [][]string) Metrics {
 }
 
 func (r *Relevance) add(s Relevance, weight float64) {
-	r.Hit1 += weight * s.Hit1
-	r.MRR10 += weight * s.MRR10
-	r.Recall5 += weight * s.Recall5
-	r.Recall10 += weight * s.Recall10
-	r.Recall50 += weight * s.Recall50
-	r.NDCG10 += weight * s.NDCG10
-	r.Full10 += weight * s.Full10
+	own := r.fields()
+	for i, x := range s.fields() {
+		*own[i] += weight * *x
+	}
 }
 
 // within returns how many of the ranks are among the first k.

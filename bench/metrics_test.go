@@ -40,7 +40,7 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
-	if names, list := Measures(), (Relevance{}).List(); len(names) != len(list) {
+	if names, list := Measures(), new(Relevance).fields(); len(names) != len(list) {
 		t.Errorf("%d names for %d measures", len(names), len(list))
 	}
 }

@@ -45,17 +45,10 @@ func (s *Set) ratios(a *Answered) map[string]ratio {
 }
 
 func (a *Answered) addFigures(all map[string]ratio, rate, threshold float64) {
-	names, b := figureNames(rate), a.block(threshold)
-	listed, any := float64(b.Listed), float64(min(1, b.Listed))
-	switch {
-	case a.Wanted > 0:
-		all[names[0]] = ratio{float64(min(1, b.Fitting)), 1}
-		all[names[1]] = ratio{listed, any}
-		all[names[2]] = ratio{listed, 1}
-		all[names[3]] = ratio{float64(b.Fitting), listed}
-	case a.Owner != "":
-		all[names[4]] = ratio{float64(b.Own), 1}
-		all[names[5]] = ratio{any, 1}
+	for _, f := range figures {
+		if f.near && a.Owner != "" || !f.near && a.Wanted > 0 {
+			all[f.name+At(rate)] = f.of(a.block(threshold))
+		}
 	}
 }
 

@@ -55,7 +55,9 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 	}
 	s := summary(answered, r.threshold, opts.Seed)
 	s.Set, s.Skills, s.Modes, s.Gate.AllTokens = d.Name, c.Skills, r.modes, c.Tokens
-	s.Latency, s.Calibration = latency(r.searcher.took), r.calibration()
+	slices.Sort(r.searcher.took)
+	s.Latency = Latency{P50: quantile(r.searcher.took, .5), P99: quantile(r.searcher.took, .99)}
+	s.Calibration = r.calibration()
 	if d.beside {
 		s.Evals, err = explain(ctx, c, d, answered, opts)
 	}
@@ -64,10 +66,7 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 
 // known returns the near misses whose skill is in the catalog.
 func (c *Catalog) known(near []Query) []Query {
-	known := make(map[string]bool, len(c.ids))
-	for _, id := range c.ids {
-		known[id] = true
-	}
+	known := c.documents()
 	return slices.DeleteFunc(near, func(q Query) bool { return !known[q.Owner] })
 }
 
@@ -172,11 +171,6 @@ func (r *runner) calibration() *Calibration {
 	return &c
 }
 
-func latency(took []float64) Latency {
-	slices.Sort(took)
-	return Latency{P50: quantile(took, .5), P99: quantile(took, .99)}
-}
-
 // summary computes all figures of a set from its answers. The threshold is the one that
 // the blocks were made with.
 func summary(answered []Answered, threshold float64, seed uint64) Set {
@@ -190,7 +184,7 @@ func summary(answered []Answered, threshold float64, seed uint64) Set {
 	groups := sorted(answered)
 	s.NearMisses = len(groups.near)
 	s.Curve = curve(answered, seed)
-	s.Breakdown = breakdown(&s, seed)
+	s.Breakdown = breakdown([]Set{s}, 1, seed)
 	fixed := groups.figures(seed, []chooser{func([]float64) float64 { return threshold }})
 	s.Gate = Gate{
 		None:           len(groups.none),
@@ -225,9 +219,9 @@ func (a *Answered) values() map[string]float64 {
 		}
 		return v
 	}
-	names := Measures()
-	for i, value := range a.relevance().List() {
-		v[names[i]] = value
+	r := a.relevance()
+	for i, value := range r.fields() {
+		v[Measures()[i]] = *value
 	}
 	v[coverage] = float64(min(1, a.Fitting))
 	if d := a.Distracted; d != nil {

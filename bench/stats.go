@@ -3,7 +3,6 @@ package bench
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 )
 
 // An Estimate is a mean over prompts with its uncertainty.
@@ -22,22 +21,19 @@ const (
 // prompts. Its interval comes from 1,000 resamples of the values within each
 // group. Empty groups do not count.
 func Bootstrap(seed uint64, groups ...[]float64) Estimate {
-	groups = slices.DeleteFunc(slices.Clone(groups), func(g []float64) bool { return len(g) == 0 })
-	if len(groups) == 0 {
-		return Estimate{}
-	}
 	random := rand.New(rand.NewPCG(seed, 0))
-	e := Estimate{}
-	means := make([]float64, resamples)
+	var list []spread
 	for _, g := range groups {
-		e.Value += mean(g) / float64(len(groups))
-		for i := range means {
-			means[i] += resampled(random, g) / float64(len(groups))
+		if len(g) == 0 {
+			continue
 		}
+		s := spread{mean(g), make([]float64, resamples)}
+		for i := range s.draws {
+			s.draws[i] = resampled(random, g)
+		}
+		list = append(list, s)
 	}
-	slices.Sort(means)
-	e.Low, e.High = means[resamples*25/1000], means[resamples*975/1000-1]
-	return e
+	return meanOf(list).estimate()
 }
 
 // resampled returns the mean of a bootstrap sample: as many values as list has, drawn
