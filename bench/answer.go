@@ -23,7 +23,7 @@ const clients = 8
 
 // openLeg is a leg with its open catalogs and its figures.
 type openLeg struct {
-	Leg
+	leg
 	catalog catalog
 	text    catalog // the same, without a vector of the prompt
 	speed   LegSpeed
@@ -108,10 +108,10 @@ func sourceOf(src source.Source) index.Source {
 // open opens the catalog with vectors for each of the legs, and asks all prompts once,
 // because the first answers read files that later ones find in memory. It also chooses
 // the two prompts with which processes are started.
-func (m *meter) open(ctx context.Context, list []Leg) (legs []*openLeg, err error) {
+func (m *meter) open(ctx context.Context, list []leg) (legs []*openLeg, err error) {
 	m.finding, m.empty = m.prompts[0], m.prompts[0]
 	for _, l := range list {
-		o := &openLeg{Leg: l, speed: LegSpeed{Leg: l.Name}}
+		o := &openLeg{leg: l, speed: LegSpeed{Leg: l.Name}}
 		legs = append(legs, o)
 		if o.catalog, err = l.open(ctx, m.root(), m.db("vectors"), deferred); err != nil {
 			return legs, err

@@ -16,20 +16,20 @@ const (
 type Comparison struct {
 	Set     string   `json:"set"`
 	Paired  int      `json:"paired"`  // number of prompts that both measured with the same labels
-	Metrics []Change `json:"metrics"` // over these prompts
+	Metrics []change `json:"metrics"` // over these prompts
 	// Worsened holds the names of the metrics that are significantly worse.
 	Worsened []string `json:"worsened"`
 	Better   []Moved  `json:"better"` // prompts whose nDCG@10 rose most, then prompts whose wanted skill rose most
 	Worse    []Moved  `json:"worse"`  // the same for falls
 }
 
-// A Change is the difference of one measure.
-type Change struct {
+// A change is the difference of one measure.
+type change struct {
 	Name       string  `json:"name"`
 	Before     float64 `json:"before"`
 	After      float64 `json:"after"`
 	Difference float64 `json:"difference"`
-	P          float64 `json:"p"` // see Significance
+	P          float64 `json:"p"` // see meanSignificance
 }
 
 // A Moved is one prompt whose wanted skill has another place.
@@ -68,11 +68,11 @@ func direction(measure string) float64 {
 }
 
 // A pair is one prompt, measured twice.
-type pair struct{ before, after *Answered }
+type pair struct{ before, after *promptResult }
 
 func compareSets(before, after Set, seed uint64) Comparison {
 	pairs := pairsOf(before.Queries, after.Queries)
-	c := Comparison{Set: after.Set, Paired: len(pairs), Metrics: []Change{}, Worsened: []string{}}
+	c := Comparison{Set: after.Set, Paired: len(pairs), Metrics: []change{}, Worsened: []string{}}
 	old, now := make(map[string][]ratio), make(map[string][]ratio)
 	for _, p := range pairs {
 		x, y := before.ratios(p.before), after.ratios(p.after)
@@ -87,7 +87,7 @@ func compareSets(before, after Set, seed uint64) Comparison {
 			continue
 		}
 		x, y := total(old[name]).value(), total(now[name]).value()
-		m := Change{name, x, y, y - x, significance(seed, old[name], now[name])}
+		m := change{name, x, y, y - x, significance(seed, old[name], now[name])}
 		c.Metrics = append(c.Metrics, m)
 		if m.P < significant && m.Difference*direction(name) < 0 {
 			c.Worsened = append(c.Worsened, name)
@@ -97,8 +97,8 @@ func compareSets(before, after Set, seed uint64) Comparison {
 	return c
 }
 
-func pairsOf(before, after []Answered) []pair {
-	byID := make(map[string]*Answered)
+func pairsOf(before, after []promptResult) []pair {
+	byID := make(map[string]*promptResult)
 	for i := range before {
 		byID[before[i].ID] = &before[i]
 	}

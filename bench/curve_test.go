@@ -44,23 +44,23 @@ func TestThresholdFor(t *testing.T) {
 }
 
 // offered returns prompts: 40 that need no skill, 4 that need one, and 2 near misses.
-func offered() []Answered {
-	var list []Answered
-	add := func(id string, a Answered) {
+func offered() []promptResult {
+	var list []promptResult
+	add := func(id string, a promptResult) {
 		a.ID = id
 		given := a.block(.5)
 		a.Injected, a.Fitting = given.Listed, given.Fitting
 		list = append(list, a)
 	}
 	for i := range 40 {
-		add("none", Answered{Demand: float64(i) / 50, Always: Listing{Listed: 1}}) // up to .78
+		add("none", promptResult{Demand: float64(i) / 50, Always: listing{Listed: 1}}) // up to .78
 	}
-	add("sure", Answered{Wanted: 1, Ranks: []int{1}, Demand: .9, Always: Listing{Listed: 2, Fitting: 1}, Style: "terse"})
-	add("likely", Answered{Wanted: 1, Ranks: []int{2}, Demand: .77, Always: Listing{Listed: 4, Fitting: 1}})
-	add("wrong", Answered{Wanted: 1, Demand: .76, Always: Listing{Listed: 3}})
-	add("named", Answered{Wanted: 1, Ranks: []int{1}, Demand: .1, Always: Listing{Listed: 3, Fitting: 1}, Certain: Listing{Listed: 1, Fitting: 1}})
-	add("near", Answered{Owner: "a", Demand: .95, Always: Listing{Listed: 1, Own: 1}})
-	add("nearer", Answered{Owner: "a", Demand: .745, Always: Listing{Listed: 1}})
+	add("sure", promptResult{Wanted: 1, Ranks: []int{1}, Demand: .9, Always: listing{Listed: 2, Fitting: 1}, Style: "terse"})
+	add("likely", promptResult{Wanted: 1, Ranks: []int{2}, Demand: .77, Always: listing{Listed: 4, Fitting: 1}})
+	add("wrong", promptResult{Wanted: 1, Demand: .76, Always: listing{Listed: 3}})
+	add("named", promptResult{Wanted: 1, Ranks: []int{1}, Demand: .1, Always: listing{Listed: 3, Fitting: 1}, Certain: listing{Listed: 1, Fitting: 1}})
+	add("near", promptResult{Owner: "a", Demand: .95, Always: listing{Listed: 1, Own: 1}})
+	add("nearer", promptResult{Owner: "a", Demand: .745, Always: listing{Listed: 1}})
 	return list
 }
 
@@ -113,10 +113,10 @@ func TestCurve(t *testing.T) {
 // TestCurveInterval: an interval includes that other prompts would have set another
 // threshold.
 func TestCurveInterval(t *testing.T) {
-	var list []Answered
+	var list []promptResult
 	for i := range 100 {
 		demand := float64(i) / 100
-		list = append(list, Answered{Demand: demand, Always: Listing{Listed: 1}}, Answered{Wanted: 1, Demand: demand, Always: Listing{Listed: 1, Fitting: 1}})
+		list = append(list, promptResult{Demand: demand, Always: listing{Listed: 1}}, promptResult{Wanted: 1, Demand: demand, Always: listing{Listed: 1, Fitting: 1}})
 	}
 	s := summary(list, thresholdFor(.05, sorted(list).none), 1)
 	at, fixed := s.point(.05).Coverage, s.Gate.Coverage
@@ -159,7 +159,7 @@ func TestBlocksAreReal(t *testing.T) {
 					t.Fatal(err)
 				}
 				seen[len(b.Skills) > 0]++
-				if fitting := len(Ranks(c.idsOf(b.Skills), q.Wanted)); a.Injected != len(b.Skills) || a.Fitting != fitting || a.Tokens != b.Tokens {
+				if fitting := len(ranksOf(c.idsOf(b.Skills), q.Wanted)); a.Injected != len(b.Skills) || a.Fitting != fitting || a.Tokens != b.Tokens {
 					t.Errorf("%q at %g: %d listed, %d fitting, %d tokens; the provider: %d, %d, %d",
 						q.Text, threshold, a.Injected, a.Fitting, a.Tokens, len(b.Skills), fitting, b.Tokens)
 				}

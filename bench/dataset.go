@@ -65,11 +65,11 @@ type Dataset struct {
 // A label is the ID of a wanted skill, and the place where it is labelled, for errors.
 type label struct{ skill, at string }
 
-// Read reads the folder of a data set: queries.jsonl, qrels.tsv and corpus.jsonl, whose
-// lines "skills bench --help" describes. If the folder has no corpus.jsonl, Read uses the
+// readSet reads the folder of a data set: queries.jsonl, qrels.tsv and corpus.jsonl, whose
+// lines "skills bench --help" describes. If the folder has no corpus.jsonl, readSet uses the
 // one in the folder corpus, unless corpus is "". A set without qrels.tsv labels no skill
 // as wanted.
-func Read(dir, corpus string) (*Dataset, error) {
+func readSet(dir, corpus string) (*Dataset, error) {
 	file, err := findCorpus(dir, corpus)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func Read(dir, corpus string) (*Dataset, error) {
 	return d, d.readLabels(filepath.Join(dir, "qrels.tsv"))
 }
 
-// ReadAll reads the sets in folders, see Read. A set has the name of its folder, or the
+// ReadAll reads the sets in folders, see readSet. A set has the name of its folder, or the
 // path if two folders have the same name.
 func ReadAll(dirs []string, corpus string) ([]*Dataset, error) {
 	var list []*Dataset
@@ -92,7 +92,7 @@ func ReadAll(dirs []string, corpus string) ([]*Dataset, error) {
 	}
 	names := make(map[string]bool)
 	for _, dir := range dirs {
-		d, err := Read(dir, corpus)
+		d, err := readSet(dir, corpus)
 		if err != nil {
 			return nil, fmt.Errorf("reading data set: %w", err)
 		}

@@ -50,7 +50,7 @@ func folder(t *testing.T, files ...string) string {
 
 func pets(t *testing.T) *Dataset {
 	t.Helper()
-	d, err := Read(folder(t, "corpus.jsonl", corpus, "queries.jsonl", queries, "qrels.tsv", qrels), "")
+	d, err := readSet(folder(t, "corpus.jsonl", corpus, "queries.jsonl", queries, "qrels.tsv", qrels), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestBadDatasets(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, tt.file), []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		d, err := Read(dir, "")
+		d, err := readSet(dir, "")
 		if err == nil {
 			var c *Catalog
 			if c, err = NewCatalog(t.Context(), d, nil); err == nil {
@@ -166,13 +166,13 @@ func TestBadDatasets(t *testing.T) {
 // TestNoCorpus: a set of prompts alone needs the corpus of another.
 func TestNoCorpus(t *testing.T) {
 	dir := folder(t, "queries.jsonl", queries)
-	if _, err := Read(dir, ""); err == nil || !strings.Contains(err.Error(), "has no corpus.jsonl; name a folder that has one with --corpus") {
+	if _, err := readSet(dir, ""); err == nil || !strings.Contains(err.Error(), "has no corpus.jsonl; name a folder that has one with --corpus") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := Read(dir, dir); err == nil || !strings.Contains(err.Error(), "neither ") {
+	if _, err := readSet(dir, dir); err == nil || !strings.Contains(err.Error(), "neither ") {
 		t.Errorf("error %v", err)
 	}
-	d, err := Read(dir, folder(t, "corpus.jsonl", corpus))
+	d, err := readSet(dir, folder(t, "corpus.jsonl", corpus))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestShared(t *testing.T) {
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("no shared data sets:", err)
 	}
-	d, err := Read(dir, "")
+	d, err := readSet(dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}

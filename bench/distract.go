@@ -10,9 +10,9 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 )
 
-// Distracted says how well the first hit fits when the skills of another corpus, the
+// distraction says how well the first hit fits when the skills of another corpus, the
 // distractors, are in the catalog too.
-type Distracted struct {
+type distraction struct {
 	Distractors int      `json:"distractors"`
 	LeftOut     int      `json:"left_out"`  // skills of the other corpus that look like a wanted skill
 	Prompts     int      `json:"prompts"`   // number of prompts that need a skill
@@ -20,24 +20,24 @@ type Distracted struct {
 	Hit1Text    Estimate `json:"hit1_text"` // by text alone
 }
 
-// Ranked is the rank of the first wanted skill among distractors; 0 means that none is
+// distractedRanks is the rank of the first wanted skill among distractors; 0 means that none is
 // among the first 50 hits.
-type Ranked struct {
+type distractedRanks struct {
 	Rank     int `json:"rank"`
 	TextRank int `json:"text_rank"` // by text alone
 }
 
-// A Mixture is a set with distractors. Skills that have the name of a wanted skill, or
+// A mixture is a set with distractors. Skills that have the name of a wanted skill, or
 // whose description starts like the description of one, are no distractors: they may be
 // copies of it.
-type Mixture struct {
+type mixture struct {
 	Dataset
 	used, leftOut int // when the corpus was last read
 }
 
 // NewMixture mixes the skills of a corpus into a set, see ReadCorpus.
-func NewMixture(d *Dataset, others iter.Seq2[Document, error]) *Mixture {
-	m := &Mixture{Dataset: *d}
+func NewMixture(d *Dataset, others iter.Seq2[Document, error]) *mixture {
+	m := &mixture{Dataset: *d}
 	m.Corpus = func(yield func(Document, error) bool) {
 		m.used, m.leftOut = 0, 0
 		alike := make(map[string]bool)
@@ -92,12 +92,12 @@ func looks(d Document) []string {
 
 // Distract asks the prompts of s, the result of Run for the set, in the catalog of its
 // mixture, and adds the result to s.
-func Distract(ctx context.Context, c *Catalog, m *Mixture, s *Set, opts *Options) error {
+func Distract(ctx context.Context, c *Catalog, m *mixture, s *Set, opts *Options) error {
 	if opts == nil {
 		opts = &Options{}
 	}
 	text := search.New(c.index, c.store, nil, nil)
-	answered := make(map[string]*Answered, len(s.Queries))
+	answered := make(map[string]*promptResult, len(s.Queries))
 	for i := range s.Queries {
 		answered[s.Queries[i].ID] = &s.Queries[i]
 	}
@@ -106,7 +106,7 @@ func Distract(ctx context.Context, c *Catalog, m *Mixture, s *Set, opts *Options
 	for i, q := range queries {
 		if a := answered[q.ID]; a != nil && a.Wanted > 0 {
 			var err error
-			a.Distracted = &Ranked{}
+			a.Distracted = &distractedRanks{}
 			if a.Distracted.Rank, err = c.first(ctx, c.search, &q); err != nil {
 				return err
 			}
@@ -120,14 +120,14 @@ func Distract(ctx context.Context, c *Catalog, m *Mixture, s *Set, opts *Options
 			opts.Step(i+1, len(queries))
 		}
 	}
-	s.Distracted = &Distracted{m.used, m.leftOut, len(hit1), Bootstrap(opts.Seed, hit1), Bootstrap(opts.Seed, hit1Text)}
+	s.Distracted = &distraction{m.used, m.leftOut, len(hit1), bootstrap(opts.Seed, hit1), bootstrap(opts.Seed, hit1Text)}
 	return nil
 }
 
 // first returns the rank of the first wanted skill.
 func (c *Catalog) first(ctx context.Context, s *search.Searcher, q *Query) (int, error) {
 	answer, err := s.Search(ctx, search.Query{Text: q.Text, Limit: depth})
-	if ranks := Ranks(c.idsOf(answer.Hits), q.Wanted); len(ranks) > 0 {
+	if ranks := ranksOf(c.idsOf(answer.Hits), q.Wanted); len(ranks) > 0 {
 		return ranks[0], err
 	}
 	return 0, err

@@ -41,10 +41,10 @@ func TestDistract(t *testing.T) {
 	}
 	got := *s.Distracted
 	got.Hit1, got.Hit1Text = Estimate{Value: got.Hit1.Value}, Estimate{Value: got.Hit1Text.Value}
-	if diff := cmp.Diff(Distracted{2, 2, 4, got.Hit1, Estimate{Value: .5}}, got, near); diff != "" {
+	if diff := cmp.Diff(distraction{2, 2, 4, got.Hit1, Estimate{Value: .5}}, got, near); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	ranks := make(map[string]*Ranked)
+	ranks := make(map[string]*distractedRanks)
 	for _, a := range s.Queries {
 		ranks[a.ID] = a.Distracted
 	}
@@ -61,7 +61,7 @@ func TestDistract(t *testing.T) {
 // corpus lacks it, and it changes no other figure.
 func TestNearMisses(t *testing.T) {
 	measure := func(more string) Set {
-		d, err := Read(folder(t, "corpus.jsonl", corpus, "queries.jsonl", queries+more, "qrels.tsv", qrels), "")
+		d, err := readSet(folder(t, "corpus.jsonl", corpus, "queries.jsonl", queries+more, "qrels.tsv", qrels), "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -130,7 +130,7 @@ func TestEverydayNames(t *testing.T) {
 			if testsize.Rounds(0, 1) == 0 {
 				t.Skip("needs REPERTOIRE_LONG=1")
 			}
-			d, err := Read(filepath.Dir(sharedFile(t, "bench/"+name+"/queries.jsonl")), "")
+			d, err := readSet(filepath.Dir(sharedFile(t, "bench/"+name+"/queries.jsonl")), "")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,7 +18,7 @@ func TestFittingLosesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Read(filepath.Dir(sharedFile(t, "bench/metatool/corpus.jsonl")), "")
+	d, err := readSet(filepath.Dir(sharedFile(t, "bench/metatool/corpus.jsonl")), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ type catalog interface {
 
 // open opens the catalog of the skills under root for the leg. Nil functions do
 // nothing.
-func (l Leg) open(ctx context.Context, root, db string, configure ...func(*repertoire.Config)) (catalog, error) {
+func (l leg) open(ctx context.Context, root, db string, configure ...func(*repertoire.Config)) (catalog, error) {
 	cfg, err := configOf(root, db, configure)
 	if err != nil {
 		return nil, err

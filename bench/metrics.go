@@ -5,9 +5,9 @@ package bench
 
 import "math"
 
-// Relevance says how well one ranking answers one prompt, or how well rankings do on
+// relevance says how well one ranking answers one prompt, or how well rankings do on
 // average.
-type Relevance struct {
+type relevance struct {
 	Hit1     float64 // 1 when the first skill is a wanted one
 	MRR10    float64 // 1 ÷ the place of the first wanted skill, of 10 places
 	Recall5  float64 // share of the wanted skills that are among the first 5
@@ -17,25 +17,25 @@ type Relevance struct {
 	Full10   float64 // 1 when all wanted skills are among the first 10
 }
 
-// Measures returns the names of the fields of Relevance, in their order.
-func Measures() []string {
+// measures returns the names of the fields of relevance, in their order.
+func measures() []string {
 	return []string{"hit@1", "mrr@10", "recall@5", "recall@10", "recall@50", "ndcg@10", "full@10"}
 }
 
-// fields returns the fields in the order of Measures.
-func (r *Relevance) fields() []*float64 {
+// fields returns the fields in the order of measures.
+func (r *relevance) fields() []*float64 {
 	return []*float64{&r.Hit1, &r.MRR10, &r.Recall5, &r.Recall10, &r.Recall50, &r.NDCG10, &r.Full10}
 }
 
-// Judge computes the relevance of a ranking. ranks are the places of the wanted skills
+// judge computes the relevance of a ranking. ranks are the places of the wanted skills
 // in it, from 1, rising; wanted is the number of wanted skills. If that is 0, so is the
 // relevance.
-func Judge(ranks []int, wanted int) Relevance {
+func judge(ranks []int, wanted int) relevance {
 	if wanted == 0 {
-		return Relevance{}
+		return relevance{}
 	}
 	share := func(k int) float64 { return float64(within(ranks, k)) / float64(wanted) }
-	r := Relevance{
+	r := relevance{
 		Hit1: float64(within(ranks, 1)), Recall5: share(5), Recall10: share(10), Recall50: share(50),
 		NDCG10: gain(ranks, 10) / ideal(wanted, 10),
 	}
@@ -48,9 +48,9 @@ func Judge(ranks []int, wanted int) Relevance {
 	return r
 }
 
-// Ranks returns the places, from 1, at which a ranking has wanted names. A name that
+// ranksOf returns the places, from 1, at which a ranking has wanted names. A name that
 // occurs twice counts once.
-func Ranks(ranking, wanted []string) []int {
+func ranksOf(ranking, wanted []string) []int {
 	fits := make(map[string]bool, len(wanted))
 	for _, name := range wanted {
 		fits[name] = true
@@ -68,7 +68,7 @@ func Ranks(ranking, wanted []string) []int {
 // Metrics are the relevance of rankings, averaged over prompts.
 type Metrics struct {
 	Prompts int
-	Relevance
+	relevance
 }
 
 // Measure compares rankings with what was wanted. Each ranking holds the names of
@@ -81,14 +81,14 @@ func Measure(rankings, wanted [][]string) Metrics {
 			continue
 		}
 		m.Prompts++
-		m.add(Judge(Ranks(rankings[i], want), len(want)), 1)
+		m.add(judge(ranksOf(rankings[i], want), len(want)), 1)
 	}
 	mean := Metrics{Prompts: m.Prompts}
-	mean.add(m.Relevance, 1/max(1, float64(m.Prompts)))
+	mean.add(m.relevance, 1/max(1, float64(m.Prompts)))
 	return mean
 }
 
-func (r *Relevance) add(s Relevance, weight float64) {
+func (r *relevance) add(s relevance, weight float64) {
 	own := r.fields()
 	for i, x := range s.fields() {
 		*own[i] += weight * *x

@@ -15,7 +15,7 @@ const hurry = 2 * time.Millisecond
 
 // glance measures the check for changed skills that the command does without the
 // database.
-func (m *meter) glance(ctx context.Context) (g LookSpeed, err error) {
+func (m *meter) glance(ctx context.Context) (g lookSpeed, err error) {
 	g.Current, g.All = true, true
 	var folders []float64
 	g.MS, err = m.repeat(func() (float64, error) {

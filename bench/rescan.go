@@ -40,8 +40,8 @@ func (m *meter) rescans(ctx context.Context, l *openLeg) (first, later float64, 
 }
 
 // changes measures what changed skills cost a leg.
-func (m *meter) changes(ctx context.Context, l *openLeg) ([]ChangeSpeed, error) {
-	list := make([]ChangeSpeed, 2)
+func (m *meter) changes(ctx context.Context, l *openLeg) ([]changeSpeed, error) {
+	list := make([]changeSpeed, 2)
 	for i := range list {
 		var err error
 		if list[i], err = m.change(ctx, l, i == 0); err != nil {
@@ -59,7 +59,7 @@ func (m *meter) changes(ctx context.Context, l *openLeg) ([]ChangeSpeed, error) 
 
 // change changes one skill in each round, a recently changed or an old one, and
 // measures what it costs a leg to notice.
-func (m *meter) change(ctx context.Context, l *openLeg, recent bool) (s ChangeSpeed, err error) {
+func (m *meter) change(ctx context.Context, l *openLeg, recent bool) (s changeSpeed, err error) {
 	s.Recent = recent
 	var rescans, visible []float64
 	for range m.rounds {
@@ -68,7 +68,7 @@ func (m *meter) change(ctx context.Context, l *openLeg, recent bool) (s ChangeSp
 		if _, err := l.catalog.Rescan(ctx, nil); err != nil {
 			return s, err
 		}
-		_, word, err := m.edit(l.Leg, recent)
+		_, word, err := m.edit(l.leg, recent)
 		if err != nil {
 			return s, err
 		}
@@ -86,7 +86,7 @@ func (m *meter) change(ctx context.Context, l *openLeg, recent bool) (s ChangeSp
 // modification time of all, otherwise about the time that it had. It does not use the
 // current time: files that have just changed are read again for some seconds, which
 // would slow down later rounds.
-func (m *meter) edit(l Leg, recent bool) (file, word string, err error) {
+func (m *meter) edit(l leg, recent bool) (file, word string, err error) {
 	m.edits++
 	i, age := 0, -time.Duration(m.edits)*time.Second
 	if !recent {
@@ -161,7 +161,7 @@ func (m *meter) refresh(ctx context.Context, l *openLeg, recent bool) (float64, 
 	x := index.New(st, embedder, &index.Options{Path: m.db("vectors"), Inline: true, FTS5: !l.Compiled})
 	defer x.Close()
 	one := func() (float64, error) {
-		file, _, err := m.edit(l.Leg, recent)
+		file, _, err := m.edit(l.leg, recent)
 		if err != nil {
 			return 0, err
 		}

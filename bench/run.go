@@ -43,7 +43,7 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 		return Set{}, err
 	}
 	r.threshold = first.Threshold
-	answered := make([]Answered, len(queries))
+	answered := make([]promptResult, len(queries))
 	for i, q := range queries {
 		var err error
 		if answered[i], err = r.answer(ctx, q); err != nil {
@@ -56,7 +56,7 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 	s := summary(answered, r.threshold, opts.Seed)
 	s.Set, s.Skills, s.Modes, s.Gate.AllTokens = d.Name, c.Skills, r.modes, c.Tokens
 	slices.Sort(r.searcher.took)
-	s.Latency = Latency{P50: quantile(r.searcher.took, .5), P99: quantile(r.searcher.took, .99)}
+	s.Latency = latency{P50: quantile(r.searcher.took, .5), P99: quantile(r.searcher.took, .99)}
 	s.Calibration = r.calibration()
 	if d.beside {
 		s.Evals, err = explain(ctx, c, d, answered, opts)
@@ -97,17 +97,17 @@ type runner struct {
 	outcomes  []Outcome
 }
 
-func (r *runner) answer(ctx context.Context, q Query) (Answered, error) {
+func (r *runner) answer(ctx context.Context, q Query) (promptResult, error) {
 	block, err := r.block(ctx, q.Text, search.Always)
 	if err != nil {
-		return Answered{}, err
+		return promptResult{}, err
 	}
 	r.modes[block.Mode]++
 	hits := r.searcher.answer.Hits
 	ids := r.catalog.idsOf(hits)
-	a := Answered{
+	a := promptResult{
 		ID: q.ID, Kind: q.Kind, Lang: q.Lang, Style: q.Style, Wanted: len(q.Wanted),
-		Ranks: Ranks(ids[:min(depth, len(ids))], q.Wanted), Top: ids[:min(shown, len(ids))], Demand: block.Demand.Probability,
+		Ranks: ranksOf(ids[:min(depth, len(ids))], q.Wanted), Top: ids[:min(shown, len(ids))], Demand: block.Demand.Probability,
 		Always: r.listing(block.Skills, &q), Certain: r.listing(certain(block.Skills), &q),
 	}
 	if q.nearMiss() { // another skill may fit it, so it says nothing of probabilities
@@ -147,9 +147,9 @@ func certain(hits []search.Hit) []search.Hit {
 }
 
 // listing counts the skills of a block.
-func (r *runner) listing(hits []search.Hit, q *Query) Listing {
+func (r *runner) listing(hits []search.Hit, q *Query) listing {
 	ids := r.catalog.idsOf(hits)
-	l := Listing{Listed: len(ids), Fitting: len(Ranks(ids, q.Wanted))}
+	l := listing{Listed: len(ids), Fitting: len(ranksOf(ids, q.Wanted))}
 	if q.nearMiss() && slices.Contains(ids, q.Owner) {
 		l.Own = 1
 	}
@@ -163,7 +163,7 @@ func (r *runner) predict(hits []search.Hit, ids, wanted []string) {
 	}
 }
 
-func (r *runner) calibration() *Calibration {
+func (r *runner) calibration() *calibration {
 	if len(r.outcomes) == 0 {
 		return nil
 	}
@@ -173,12 +173,12 @@ func (r *runner) calibration() *Calibration {
 
 // summary computes all figures of a set from its answers. The threshold is the one that
 // the blocks were made with.
-func summary(answered []Answered, threshold float64, seed uint64) Set {
+func summary(answered []promptResult, threshold float64, seed uint64) Set {
 	s := Set{Metrics: []Named{}, Queries: answered}
 	values := lists(answered)
-	for _, name := range Measures() {
+	for _, name := range measures() {
 		if s.Prompts = len(values[name]); s.Prompts > 0 {
-			s.Metrics = append(s.Metrics, Named{name, Bootstrap(seed, values[name])})
+			s.Metrics = append(s.Metrics, Named{name, bootstrap(seed, values[name])})
 		}
 	}
 	groups := sorted(answered)
@@ -186,11 +186,11 @@ func summary(answered []Answered, threshold float64, seed uint64) Set {
 	s.Curve = curve(answered, seed)
 	s.Breakdown = breakdown([]Set{s}, 1, seed)
 	fixed := groups.figures(seed, []chooser{func([]float64) float64 { return threshold }})
-	s.Gate = Gate{
+	s.Gate = gate{
 		None:           len(groups.none),
 		Threshold:      threshold,
-		FalseInjection: Bootstrap(seed, values[falseInjection]),
-		Precision:      Bootstrap(seed, values[precision]),
+		FalseInjection: bootstrap(seed, values[falseInjection]),
+		Precision:      bootstrap(seed, values[precision]),
 		Figures:        fixed[0].figures(),
 	}
 	for _, a := range answered {
@@ -211,7 +211,7 @@ const (
 )
 
 // values returns the value of one answer for each measure that applies to it.
-func (a *Answered) values() map[string]float64 {
+func (a *promptResult) values() map[string]float64 {
 	v := make(map[string]float64)
 	if a.Wanted == 0 {
 		if a.none() {
@@ -221,7 +221,7 @@ func (a *Answered) values() map[string]float64 {
 	}
 	r := a.relevance()
 	for i, value := range r.fields() {
-		v[Measures()[i]] = *value
+		v[measures()[i]] = *value
 	}
 	v[coverage] = float64(min(1, a.Fitting))
 	if d := a.Distracted; d != nil {
@@ -242,7 +242,7 @@ func first(rank int) float64 {
 }
 
 // lists collects the values of all answers by measure.
-func lists(answered []Answered) map[string][]float64 {
+func lists(answered []promptResult) map[string][]float64 {
 	out := make(map[string][]float64)
 	for i := range answered {
 		for name, v := range answered[i].values() {

@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"iter"
@@ -10,22 +11,23 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// A Leg is one way to rank. All are measured on the same catalog in one run,
+// A leg is one way to rank. All are measured on the same catalog in one run,
 // because only ratios of one run mean something on a machine that does other
 // work too.
-type Leg struct {
+type leg struct {
 	Name     string
 	Compiled bool // ranks from a compiled file, as the command does, and not by FTS5
 }
 
-// Legs are all ways to rank; the others are compared with the first.
-func Legs() []Leg {
-	return []Leg{
+// legs are all ways to rank; the others are compared with the first.
+func legs() []leg {
+	return []leg{
 		{Name: "fts5"},
 		{Name: "compiled", Compiled: true},
 	}
@@ -93,16 +95,16 @@ type SpeedSize struct {
 	Origin    string       `json:"origin"`             // "corpus" or "synthetic"
 	Compiled  bool         `json:"compiled,omitempty"` // only compiled, see SpeedOptions.Compiled
 	TextBytes int64        `json:"text_bytes"`         // of all SKILL.md
-	Index     []IndexSpeed `json:"index"`
+	Index     []indexSpeed `json:"index"`
 	WalkMS    float64      `json:"walk_ms,omitempty"`    // the first rescan of a process, when nothing has changed
 	RescanMS  float64      `json:"rescan_ms,omitempty"`  // each one after it
 	VersionMS float64      `json:"version_ms,omitempty"` // the process "skills version": the floor of any
-	Look      *LookSpeed   `json:"look,omitempty"`
+	Look      *lookSpeed   `json:"look,omitempty"`
 	Legs      []LegSpeed   `json:"legs"`
 }
 
-// An IndexSpeed holds the costs of indexing a new catalog.
-type IndexSpeed struct {
+// An indexSpeed holds the costs of indexing a new catalog.
+type indexSpeed struct {
 	Vectors      bool    `json:"vectors"`
 	Seconds      float64 `json:"seconds"` // of a compiled catalog, with the making of its skills
 	SkillsPerS   float64 `json:"skills_per_s"`
@@ -116,10 +118,10 @@ type IndexSpeed struct {
 	CorpusRSS int64 `json:"corpus_rss,omitempty"`
 }
 
-// A LookSpeed says how far the command "context" comes with its first step, the check
+// A lookSpeed says how far the command "context" comes with its first step, the check
 // for changed skills. If nothing has changed, the command needs no database, unless
 // skills are so alike that it compares their bodies.
-type LookSpeed struct {
+type lookSpeed struct {
 	MS      float64 `json:"ms"`
 	Current bool    `json:"current"` // none of the checked folders has changed
 	All     bool    `json:"all"`     // all folders were checked each time
@@ -140,19 +142,19 @@ type LegSpeed struct {
 	PerS       float64 `json:"per_s"`       // blocks for one client
 	Concurrent float64 `json:"concurrent"`  // blocks for 8 clients in the same time, divided by PerS
 
-	Change []ChangeSpeed `json:"change,omitempty"`
+	Change []changeSpeed `json:"change,omitempty"`
 
 	// In a process of its own: the command "context", from start to end, for a
 	// prompt that finds skills and for one that finds none (0 for a leg that the
 	// command does not have), and one that stays.
 	ColdMS      float64      `json:"cold_ms,omitempty"`
 	ColdEmptyMS float64      `json:"cold_empty_ms,omitempty"`
-	Process     *AnswerSpeed `json:"process,omitempty"`
+	Process     *answerSpeed `json:"process,omitempty"`
 }
 
-// A ChangeSpeed holds the costs of one changed skill in a process that has rescanned
+// A changeSpeed holds the costs of one changed skill in a process that has rescanned
 // before.
-type ChangeSpeed struct {
+type changeSpeed struct {
 	Recent    bool    `json:"recent"`     // the skill is among those that have changed last
 	RescanMS  float64 `json:"rescan_ms"`  // the rescan, from start to end
 	VisibleMS float64 `json:"visible_ms"` // from its start until a search finds the change
@@ -240,13 +242,13 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 	for _, t := range []Task{{Name: "index-text", DB: m.db("text")}, {Name: "index", DB: m.db("vectors")}} {
 		m.step("indexing, task %s", t.Name)
 		t.Root = m.root()
-		s, err := own[IndexSpeed](ctx, m, t)
+		s, err := own[indexSpeed](ctx, m, t)
 		if err != nil {
 			return size, err
 		}
 		size.Index = append(size.Index, s.perSkill(m.n, m.text))
 	}
-	legs, err := m.answers(ctx, &size, Legs())
+	legs, err := m.answers(ctx, &size, legs())
 	defer closeAll(legs)
 	if err != nil {
 		return size, err
@@ -272,13 +274,13 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 func (m *meter) measureCompiled(ctx context.Context) (size SpeedSize, err error) {
 	size.Skills, size.Origin, size.Compiled = m.n, "synthetic", true
 	m.step("compiling")
-	s, err := own[IndexSpeed](ctx, m, Task{Name: "compile", Root: m.root(), DB: m.db("vectors"), Corpus: m.Corpus, Skills: m.n})
+	s, err := own[indexSpeed](ctx, m, Task{Name: "compile", Root: m.root(), DB: m.db("vectors"), Corpus: m.Corpus, Skills: m.n})
 	if err != nil {
 		return size, err
 	}
 	size.TextBytes = s.TextBytes
-	size.Index = []IndexSpeed{s.perSkill(m.n, s.TextBytes)}
-	legs, err := m.answers(ctx, &size, slices.DeleteFunc(Legs(), func(l Leg) bool { return !l.Compiled }))
+	size.Index = []indexSpeed{s.perSkill(m.n, s.TextBytes)}
+	legs, err := m.answers(ctx, &size, slices.DeleteFunc(legs(), func(l leg) bool { return !l.Compiled }))
 	defer closeAll(legs)
 	for _, l := range legs {
 		size.Legs = append(size.Legs, l.speed)
@@ -287,7 +289,7 @@ func (m *meter) measureCompiled(ctx context.Context) (size SpeedSize, err error)
 }
 
 // answers measures everything that changes no skill.
-func (m *meter) answers(ctx context.Context, size *SpeedSize, list []Leg) (legs []*openLeg, err error) {
+func (m *meter) answers(ctx context.Context, size *SpeedSize, list []leg) (legs []*openLeg, err error) {
 	m.step("opening")
 	if legs, err = m.open(ctx, list); err != nil {
 		return legs, err
@@ -307,7 +309,7 @@ func (m *meter) answers(ctx context.Context, size *SpeedSize, list []Leg) (legs 
 			}
 		}
 		for _, l := range legs {
-			p, err := own[AnswerSpeed](ctx, m, Task{Name: l.Name, Root: m.root(), DB: m.db("vectors")})
+			p, err := own[answerSpeed](ctx, m, Task{Name: l.Name, Root: m.root(), DB: m.db("vectors")})
 			if err != nil {
 				return legs, err
 			}
@@ -325,8 +327,20 @@ func closeAll(legs []*openLeg) {
 }
 
 // perSkill returns s with the figures per second and per byte of text.
-func (s IndexSpeed) perSkill(skills int, text int64) IndexSpeed {
+func (s indexSpeed) perSkill(skills int, text int64) indexSpeed {
 	s.SkillsPerS, s.MBPerS = float64(skills)/s.Seconds, float64(text)/1e6/s.Seconds
 	s.PerText = float64(s.CatalogBytes) / float64(text)
 	return s
+}
+
+// promptFile holds realistic prompts of several lengths and languages. A line with
+// only % separates two prompts.
+//
+//go:embed prompts.txt
+var promptFile string
+
+// Prompts returns the prompts with which speed is measured. Some of them are of kinds
+// that need no skill.
+func Prompts() []string {
+	return strings.Split(strings.TrimSuffix(promptFile, "\n"), "\n%\n")
 }

@@ -63,7 +63,7 @@ func TestMeasureSpeed(t *testing.T) {
 		if len(size.Index) != 2 || size.Index[0].Vectors || !size.Index[1].Vectors || size.Index[0].CatalogBytes >= size.Index[1].CatalogBytes {
 			t.Errorf("indexing: %+v", size.Index)
 		}
-		if len(size.Legs) != len(Legs()) {
+		if len(size.Legs) != len(legs()) {
 			t.Fatalf("%d legs", len(size.Legs))
 		}
 		for i := range size.Legs {
@@ -108,14 +108,14 @@ func TestTasks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := result.(IndexSpeed); s.TextBytes == 0 || s.CatalogBytes == 0 || s.Seconds <= 0 || runtime.GOOS == "linux" && (s.PeakRSS == 0 || s.CorpusRSS == 0) {
+	if s := result.(indexSpeed); s.TextBytes == 0 || s.CatalogBytes == 0 || s.Seconds <= 0 || runtime.GOOS == "linux" && (s.PeakRSS == 0 || s.CorpusRSS == 0) {
 		t.Errorf("%+v", s)
 	}
 	task.Name = "compiled"
 	if result, err = task.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if s := result.(AnswerSpeed); s.OpenMS <= 0 || s.Memory.RSS == 0 {
+	if s := result.(answerSpeed); s.OpenMS <= 0 || s.Memory.RSS == 0 {
 		t.Errorf("%+v", s)
 	}
 	task.Name = "nothing"
@@ -195,7 +195,7 @@ func TestUnpack(t *testing.T) {
 
 func TestResidentMemory(t *testing.T) {
 	got := parseStatus("Name:\tskills\nVmHWM:\t 3072 kB\nVmRSS:\t    2048 kB\nRssAnon:\t    1024 kB\nRssFile:\t     512 kB\nRssShmem: x\n")
-	if want := (Memory{RSS: 2 << 20, Anon: 1 << 20, File: 512 << 10, Peak: 3 << 20}); got != want {
+	if want := (memory{RSS: 2 << 20, Anon: 1 << 20, File: 512 << 10, Peak: 3 << 20}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if m := residentMemory(); m.RSS < 1<<20 || runtime.GOOS == "linux" && m.Anon+m.File > m.RSS {
@@ -211,7 +211,7 @@ func BenchmarkBlock(b *testing.B) {
 		if _, err := m.unpack(b.Context(), n); err != nil {
 			b.Fatal(err)
 		}
-		for _, l := range Legs() {
+		for _, l := range legs() {
 			for _, vectors := range []bool{false, true} {
 				embedder := withoutVectors
 				if vectors {

@@ -17,10 +17,10 @@ const (
 	permutations = 10_000
 )
 
-// Bootstrap returns the mean of the means of groups, one for each set of
+// bootstrap returns the mean of the means of groups, one for each set of
 // prompts. Its interval comes from 1,000 resamples of the values within each
 // group. Empty groups do not count.
-func Bootstrap(seed uint64, groups ...[]float64) Estimate {
+func bootstrap(seed uint64, groups ...[]float64) Estimate {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var list []spread
 	for _, g := range groups {
@@ -54,11 +54,11 @@ func mean(list []float64) float64 {
 	return sum / max(1, float64(len(list)))
 }
 
-// Significance returns the p-value of a two-sided paired randomisation test with 10,000
+// meanSignificance returns the p-value of a two-sided paired randomisation test with 10,000
 // permutations. before and after are values of the same prompts. The p-value is the
 // probability that their means differ at least as much if chance decides which value of
 // a pair comes before. It is 1 if no value differs.
-func Significance(seed uint64, before, after []float64) float64 {
+func meanSignificance(seed uint64, before, after []float64) float64 {
 	var differences []float64 // without zeros, whose signs do not change the sum
 	observed := 0.0
 	for i := range before {
@@ -101,4 +101,53 @@ func quantile(sorted []float64, q float64) float64 {
 		return 0
 	}
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
+}
+
+// An Outcome is a predicted probability and whether the prediction came true.
+type Outcome struct {
+	Probability float64 // that the skill is wanted
+	Wanted      bool
+}
+
+// A calibration compares predicted with observed probabilities.
+type calibration struct {
+	// Error is the expected calibration error: the mean distance of predicted
+	// and observed over the bins, weighted by their counts.
+	Error float64 `json:"error"`
+	Bins  []bin   `json:"bins"` // 10, from 0 to 1
+}
+
+// A bin holds the outcomes with a probability from its lower bound up to, but without,
+// the lower bound of the next bin. The last bin includes probability 1.
+type bin struct {
+	From      float64 `json:"from"`
+	Count     int     `json:"count"`
+	Predicted float64 `json:"predicted"` // mean probability; 0 without outcomes
+	Observed  float64 `json:"observed"`  // share of wanted skills; 0 without outcomes
+}
+
+const bins = 10
+
+// Reliability sorts outcomes into 10 bins. Probabilities below 0 count as 0, and above
+// 1 as 1.
+func Reliability(outcomes []Outcome) calibration {
+	c := calibration{Bins: make([]bin, bins)}
+	for _, o := range outcomes {
+		p := min(1, max(0, o.Probability))
+		b := &c.Bins[min(bins-1, int(p*bins))]
+		b.Count++
+		b.Predicted += p
+		if o.Wanted {
+			b.Observed++
+		}
+	}
+	for i := range c.Bins {
+		b := &c.Bins[i]
+		b.From = float64(i) / bins
+		n := max(1, float64(b.Count))
+		b.Predicted /= n
+		b.Observed /= n
+		c.Error += math.Abs(b.Predicted-b.Observed) * float64(b.Count) / max(1, float64(len(outcomes)))
+	}
+	return c
 }

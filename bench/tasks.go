@@ -33,7 +33,7 @@ type Task struct {
 	Skills int                        // for "compile": number of skills
 }
 
-// Run does the measurement. It returns an AnswerSpeed for a leg, else an IndexSpeed.
+// Run does the measurement. It returns an answerSpeed for a leg, else an indexSpeed.
 func (t *Task) Run(ctx context.Context) (any, error) {
 	switch t.Name {
 	case "index", "index-text":
@@ -41,7 +41,7 @@ func (t *Task) Run(ctx context.Context) (any, error) {
 	case "compile":
 		return t.compile(ctx)
 	}
-	for _, l := range Legs() {
+	for _, l := range legs() {
 		if l.Name == t.Name {
 			return t.answer(ctx, l)
 		}
@@ -49,19 +49,19 @@ func (t *Task) Run(ctx context.Context) (any, error) {
 	return nil, fmt.Errorf("there is no task %q", t.Name)
 }
 
-// A Memory is the memory of a process, in bytes. If the system does not report it, RSS
+// A memory is the memory of a process, in bytes. If the system does not report it, RSS
 // is the figure of the Go runtime, and the others are 0.
-type Memory struct {
+type memory struct {
 	RSS  int64 `json:"rss"`  // resident
 	Anon int64 `json:"anon"` // part of RSS: the process's own memory
 	File int64 `json:"file"` // part of RSS: mapped files and the program, which the system can drop
 	Peak int64 `json:"peak"` // maximum of RSS so far
 }
 
-// An AnswerSpeed holds the costs of a process that answers with one leg.
-type AnswerSpeed struct {
+// An answerSpeed holds the costs of a process that answers with one leg.
+type answerSpeed struct {
 	OpenMS float64 `json:"open_ms"` // from opening the catalog until the first block
-	Memory Memory  `json:"memory"`  // after 1,000 blocks
+	Memory memory  `json:"memory"`  // after 1,000 blocks
 }
 
 // firstPrompt is the first prompt for a process that keeps running.
@@ -71,7 +71,7 @@ const firstPrompt = "Write a migration that adds a column to the orders table wi
 const memoryQueries = 1000
 
 // answer makes blocks with a leg, like a process that keeps running.
-func (t *Task) answer(ctx context.Context, l Leg) (s AnswerSpeed, err error) {
+func (t *Task) answer(ctx context.Context, l leg) (s answerSpeed, err error) {
 	var c catalog
 	s.OpenMS, err = timed(func() (err error) {
 		c, err = l.open(ctx, t.Root, t.DB, deferred)
@@ -101,7 +101,7 @@ func (t *Task) answer(ctx context.Context, l Leg) (s AnswerSpeed, err error) {
 }
 
 // index indexes all skills into a new catalog.
-func (t *Task) index(ctx context.Context) (s IndexSpeed, err error) {
+func (t *Task) index(ctx context.Context) (s indexSpeed, err error) {
 	s.Vectors = t.Name == "index"
 	configure := withoutVectors
 	if s.Vectors {
@@ -126,7 +126,7 @@ func (t *Task) index(ctx context.Context) (s IndexSpeed, err error) {
 
 // compile writes synthetic skills straight to a compiled file, beside an empty
 // database.
-func (t *Task) compile(ctx context.Context) (s IndexSpeed, err error) {
+func (t *Task) compile(ctx context.Context) (s indexSpeed, err error) {
 	s.Vectors = true
 	dir := filepath.Dir(t.DB)
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700), os.MkdirAll(t.Root, 0o700)); err != nil {
@@ -241,8 +241,8 @@ func (m *meter) run(ctx context.Context, args []string) ([]byte, error) {
 
 // residentMemory returns the memory of this process, from the system or else from the
 // runtime.
-func residentMemory() Memory {
-	var m Memory
+func residentMemory() memory {
+	var m memory
 	status, err := os.ReadFile("/proc/self/status")
 	if err == nil {
 		m = parseStatus(string(status))
@@ -255,14 +255,14 @@ func residentMemory() Memory {
 	return m
 }
 
-// resetPeak makes Memory.Peak count from now on, if the system supports that.
+// resetPeak makes memory.Peak count from now on, if the system supports that.
 func resetPeak() {
 	os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }
 
 // parseStatus reads lines such as "VmRSS:	  1234 kB".
-func parseStatus(status string) Memory {
-	var m Memory
+func parseStatus(status string) memory {
+	var m memory
 	fields := map[string]*int64{"VmRSS": &m.RSS, "RssAnon": &m.Anon, "RssFile": &m.File, "VmHWM": &m.Peak}
 	for line := range strings.Lines(status) {
 		key, rest, _ := strings.Cut(line, ":")

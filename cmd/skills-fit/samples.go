@@ -90,17 +90,9 @@ type input struct {
 
 func readInput(o options) (*input, error) {
 	in := &input{corpus: &bench.Dataset{Name: "the corpus", Corpus: func(func(bench.Document, error) bool) {}}}
-	names := make(map[string]bool)
-	for _, dir := range o.datasets {
-		d, err := bench.Read(dir, "")
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("reading labelled set: %w", err)
-		case names[d.Name]:
-			return nil, fmt.Errorf("%s: a second set %q", dir, d.Name)
-		}
-		names[d.Name] = true
-		in.sets = append(in.sets, d)
+	var err error
+	if in.sets, err = bench.ReadAll(o.datasets, ""); err != nil {
+		return nil, err
 	}
 	if err := in.readPrompts(o); err != nil {
 		return nil, err
@@ -125,7 +117,6 @@ func readInput(o options) (*input, error) {
 	for _, q := range in.none {
 		in.shared[q.Text] = true
 	}
-	var err error
 	if in.skills, err = readSkills(o); err != nil {
 		return nil, err
 	}

@@ -28,22 +28,20 @@ type devSets []devSet
 const maxPrompts = 2000
 
 func readDevSets(folders []string) (devSets, error) {
-	var sets devSets
-	for _, folder := range folders {
-		s, err := readDevSet(folder)
-		if err != nil {
+	list, err := bench.ReadAll(folders, "")
+	if err != nil {
+		return nil, err
+	}
+	sets := make(devSets, len(list))
+	for i, d := range list {
+		if sets[i], err = newDevSet(d); err != nil {
 			return nil, fmt.Errorf("reading labelled set: %w", err)
 		}
-		sets = append(sets, s)
 	}
 	return sets, nil
 }
 
-func readDevSet(folder string) (devSet, error) {
-	d, err := bench.Read(folder, "")
-	if err != nil {
-		return devSet{}, err
-	}
+func newDevSet(d *bench.Dataset) (devSet, error) {
 	s := devSet{name: d.Name}
 	for doc, err := range d.Corpus {
 		if err != nil {

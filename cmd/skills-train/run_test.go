@@ -177,7 +177,7 @@ func TestWrongUse(t *testing.T) {
 		{1, "no such file", []string{"--corpus", corpus + "x", "--out", out}},
 		{1, "broken.jsonl: skill 2", []string{"--corpus", broken, "--out", out}},
 		{1, "a batch needs 500", []string{"--corpus", corpus, "--out", out, "--batch", "500"}},
-		{1, "reading labelled set", []string{"--corpus", corpus, "--out", out, "--dev", out + "x"}},
+		{1, "reading data set", []string{"--corpus", corpus, "--out", out, "--dev", out + "x"}},
 	} {
 		if printed := runTrain(t, tt.code, tt.args...); !strings.Contains(printed, tt.says) {
 			t.Errorf("%q: %s\nwant %q", tt.args, printed, tt.says)

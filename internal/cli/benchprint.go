@@ -95,7 +95,7 @@ func setRows(s bench.Set, details bool) [][]string {
 	}
 	for _, p := range s.Curve {
 		if details || p.Rate == .03 || p.Rate == .05 {
-			at := bench.At(p.Rate)
+			at := p.At()
 			plain("threshold"+at, decimals(p.Threshold), s.Gate.None)
 			plain("disturbed"+at, decimals(p.Disturbed), s.Gate.None)
 			rows = append(rows, figureRows(s, at, p.Figures)...)

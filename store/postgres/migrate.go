@@ -3,12 +3,14 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/repertoire-skills/repertoire/internal/sqlfile"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -145,3 +147,26 @@ func checkVersion(version int) error {
 // Roles returns SQL that makes the roles repertoire_writer and repertoire_reader. It may be
 // run again, before or after the first push.
 func Roles() string { return statement("roles") }
+
+// schema holds the migrations, applied in the order of their names. It is append-only: a
+// released file is never edited; every change is a new file.
+//
+//go:embed sql/schema/*.sql
+var schema embed.FS
+
+// steps holds what a migration runs between the files of the schema.
+//
+//go:embed sql/steps/*.sql
+var steps embed.FS
+
+// statements holds one SQL statement in each file; a test prepares all of them. Every
+// statement gets the number of the catalog as @catalog.
+//
+//go:embed sql/*.sql
+var statements embed.FS
+
+func statement(name string) string { return sqlfile.Statement(statements, name) }
+
+// migrations returns the texts of the schema files, oldest first. Their number is the
+// version of the schema.
+func migrations() ([]string, error) { return sqlfile.Migrations(schema) }
