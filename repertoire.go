@@ -54,7 +54,7 @@ func newCatalog(ctx context.Context, cfg Config) (*Catalog, error) {
 	o := &opening{cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), ready: make(chan struct{})}
 	o.setReady = sync.OnceFunc(func() { close(o.ready) })
 	_, err := newReader(cfg.Sources)
-	if err = cmp.Or(err, search.CheckLevels(cfg.Threshold, cfg.Disturb), cfg.Policy.Check()); err != nil {
+	if err = cmp.Or(err, (&search.Query{Threshold: cfg.Threshold, Disturb: cfg.Disturb}).CheckLevels(), cfg.Policy.Check()); err != nil {
 		return nil, err
 	}
 	c := &Catalog{opening: o}

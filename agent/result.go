@@ -151,7 +151,7 @@ func explain(err error, name string) message {
 	case r.Held:
 		return message{"Skill " + quoted(name) + " is held back", "Only the user can release it, after a review. Go on without it."}
 	case r.Unread > 0:
-		return message{"Skill " + quoted(name) + " not found", sentence(search.TryAgain(r.Unread))}
+		return message{"Skill " + quoted(name) + " not found", sentence(search.PartOf(r.Unread).TryAgain())}
 	case len(r.Similar) > 0:
 		return message{"Skill " + quoted(name) + " not found", sentence(words.DidYouMean(r.Similar))}
 	case known || errors.Is(err, skill.ErrNotFound):

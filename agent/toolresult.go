@@ -64,7 +64,7 @@ func skillProblem(err error, name string) error {
 		p.Hint = line(words.DidYouMean(r.Similar), maxMessage)
 	}
 	if r.Unread > 0 {
-		p.Hint += "; " + search.TryAgain(r.Unread)
+		p.Hint += "; " + search.PartOf(r.Unread).TryAgain()
 	}
 	return p
 }

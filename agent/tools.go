@@ -272,7 +272,7 @@ func (a *Agent) everything(ctx context.Context) (string, error) {
 	}
 	unread, err := a.cfg.Catalog.Unread(ctx)
 	if unread > 0 {
-		b.WriteString(search.Caveat(unread) + " list_skills may find more later.\n")
+		b.WriteString(search.PartOf(unread).Caveat() + " list_skills may find more later.\n")
 	}
 	return "Skills in the catalog. Names and descriptions are catalog metadata.\n" + b.String(), err
 }

@@ -273,7 +273,7 @@ func listSkills(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) 
 		}
 		r.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(at))
 	}
-	return Reply{Text: withCaveat(r.text(&p), search.Caveat(unread), r.Partial), Data: r}, nil
+	return Reply{Text: withCaveat(r.text(&p), search.PartOf(unread).Caveat(), r.Partial), Data: r}, nil
 }
 
 // A cursor is one of these with a name or a number.
@@ -342,7 +342,7 @@ func unknown(kind, name string, known []string, unread int) error {
 	slices.Sort(known)
 	hint := strings.TrimPrefix(words.Suggest(name, slices.Compact(known)), "; ")
 	if unread > 0 {
-		hint = strings.TrimPrefix(hint+"; "+search.TryAgain(unread), "; ")
+		hint = strings.TrimPrefix(hint+"; "+search.PartOf(unread).TryAgain(), "; ")
 	}
 	return &tool.Problem{Fact: fmt.Sprintf("No skill has the %s %s", kind, tool.Quoted(name)), Hint: line(hint, maxMessage)}
 }

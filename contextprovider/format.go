@@ -316,7 +316,7 @@ func Introduction(n int, pinned []string, server, command string, unread int) st
 	}
 	text := fmt.Sprintf("A catalog holds agent skills: folders with instructions for a kind of work. It has %d. %s", n, how)
 	if unread > 0 {
-		text += " " + search.Caveat(unread)
+		text += " " + search.PartOf(unread).Caveat()
 	}
 	if len(pinned) > 0 {
 		names := make([]string, len(pinned))

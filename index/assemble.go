@@ -205,7 +205,7 @@ func (a *assembler) writeDelta(ctx context.Context, keep func(*snapshot.Snapshot
 	f.Delta = filepath.Base(path)
 	meta, docs, err := a.delta(ctx, base, c)
 	if err == nil {
-		err = a.dir.Write(path, meta, docs)
+		err = snapshot.Write(a.dir.Disk, path, meta, docs)
 	}
 	return f, true, err
 }
@@ -215,7 +215,7 @@ func (a *assembler) writeBase(ctx context.Context) (f snapshot.Files, err error)
 	path := a.dir.BasePath(a.Catalog, a.Generation)
 	meta, docs, err := a.base(ctx)
 	if err == nil {
-		err = a.dir.Write(path, meta, docs)
+		err = snapshot.Write(a.dir.Disk, path, meta, docs)
 	}
 	return snapshot.Files{Base: filepath.Base(path)}, err
 }

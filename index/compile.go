@@ -49,7 +49,7 @@ func (p *Publisher) compileAll(ctx context.Context, src Source, skills iter.Seq2
 		return err
 	}
 	name := p.dir.BasePath(a.Catalog, a.Generation)
-	if err := p.dir.Write(name, meta, ahead(a.prepared(ctx, src.Label, skills))); err != nil {
+	if err := snapshot.Write(p.dir.Disk, name, meta, ahead(a.prepared(ctx, src.Label, skills))); err != nil {
 		return err
 	}
 	return p.store.Update(ctx, func(tx store.Tx) error {

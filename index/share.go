@@ -50,7 +50,7 @@ func (p *Publisher) Share(ctx context.Context) (bool, error) {
 		b.Generation = a.Generation
 		meta, docs, err := a.base(ctx)
 		if err == nil {
-			err = snapshot.Write(path, meta, docs)
+			err = snapshot.Write(p.opts.Disk, path, meta, docs)
 		}
 		return err
 	})

@@ -201,7 +201,7 @@ func (x *extension) manifest(ctx context.Context, uri string, describe describer
 		return m, invalid("%v", err)
 	case errors.Is(err, skill.ErrNotFound):
 		if r, _ := search.RefusalOf(err); r.Unread > 0 {
-			return m, invalid("nothing is served at %s; %s", quoted(uri), search.TryAgain(r.Unread))
+			return m, invalid("nothing is served at %s; %s", quoted(uri), search.PartOf(r.Unread).TryAgain())
 		}
 		return m, notServed(uri)
 	}

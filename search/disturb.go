@@ -17,13 +17,13 @@ const OnlyNamed = -1.0
 
 // CheckLevels returns an error if a threshold and a rate of disturbance are both set, or
 // if one of them is out of its range.
-func CheckLevels(threshold, disturb float64) error {
+func (q *Query) CheckLevels() error {
 	switch {
-	case threshold != 0 && disturb != 0:
+	case q.Threshold != 0 && q.Disturb != 0:
 		return errors.New("threshold and disturb are both set; leave one of them out")
-	case !(threshold <= 1):
+	case !(q.Threshold <= 1):
 		return errors.New("threshold must be a probability up to 1")
-	case !(disturb <= 1):
+	case !(q.Disturb <= 1):
 		return errors.New("disturb must be a share up to 1")
 	}
 	return nil

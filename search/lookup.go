@@ -88,7 +88,7 @@ func (e *NotFoundError) Error() string {
 		msg += "; " + words.DidYouMean(e.Similar)
 	}
 	if e.Unread > 0 {
-		msg += "; " + TryAgain(e.Unread)
+		msg += "; " + PartOf(e.Unread).TryAgain()
 	}
 	return msg
 }
@@ -96,17 +96,12 @@ func (e *NotFoundError) Error() string {
 // ForAsker returns the message, which is for whoever asked.
 func (e *NotFoundError) ForAsker() string { return e.Error() }
 
-// TryAgain says that a skill that is not found may be in a source that is not read yet.
-func TryAgain(unread int) string {
-	return "so far this is " + PartOfCatalog(unread) + ", so try again in a moment"
-}
-
 // Unwrap makes errors.Is(err, skill.ErrNotFound) hold.
 func (e *NotFoundError) Unwrap() error { return skill.ErrNotFound }
 
-// A Refusal is what a model may know of why it cannot have a skill. It holds nothing that
+// A refusal is what a model may know of why it cannot have a skill. It holds nothing that
 // is for the owner of the catalog only, such as which file of the configuration says so.
-type Refusal struct {
+type refusal struct {
 	Held    bool     // the skill is there, and only the user can release it, after a review
 	Similar []string // of a skill that is not found: names that the model may have meant
 	Known   int      // of a skill that is not found: number of skills in the scope
@@ -116,13 +111,13 @@ type Refusal struct {
 // RefusalOf returns what a model may know of an error about a skill; ok is false if the
 // error says neither that the skill is not found nor that it is held back. A disabled skill
 // is not found.
-func RefusalOf(err error) (r Refusal, ok bool) {
+func RefusalOf(err error) (r refusal, ok bool) {
 	if held, ok := errors.AsType[*HeldError](err); ok && held.State != Disabled {
-		return Refusal{Held: true}, true
+		return refusal{Held: true}, true
 	}
 	missing, ok := errors.AsType[*NotFoundError](err)
 	if !ok {
-		return Refusal{}, false
+		return refusal{}, false
 	}
-	return Refusal{Similar: missing.Similar, Known: missing.Known, Unread: missing.Unread}, true
+	return refusal{Similar: missing.Similar, Known: missing.Known, Unread: missing.Unread}, true
 }

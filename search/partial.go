@@ -12,23 +12,6 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// PartOfCatalog is what answers say when some sources have not been read yet, see Ranking.
-func PartOfCatalog(unread int) string {
-	verb := "have"
-	if unread == 1 {
-		verb = "has"
-	}
-	return fmt.Sprintf("part of the catalog: %s %s not been read yet", figures.Count(unread, "folder"), verb)
-}
-
-// Caveat says in a sentence that some sources have not been read yet; "" if all have.
-func Caveat(unread int) string {
-	if unread == 0 {
-		return ""
-	}
-	return "So far this is " + PartOfCatalog(unread) + "."
-}
-
 // SetSources sets the labels of all sources of the catalog, so that answers can say that
 // some have not been searched yet.
 func (x *scopes) SetSources(labels []string) { x.labels.Store(&labels) }
@@ -41,6 +24,28 @@ type Part struct {
 
 // PartOf returns the Part for so many sources that have not been read yet.
 func PartOf(unread int) Part { return Part{unread > 0, unread} }
+
+// OfCatalog is what answers say when some sources have not been read yet.
+func (p Part) OfCatalog() string {
+	verb := "have"
+	if p.Unread == 1 {
+		verb = "has"
+	}
+	return fmt.Sprintf("part of the catalog: %s %s not been read yet", figures.Count(p.Unread, "folder"), verb)
+}
+
+// Caveat says in a sentence that some sources have not been read yet; "" if all have.
+func (p Part) Caveat() string {
+	if !p.Partial {
+		return ""
+	}
+	return "So far this is " + p.OfCatalog() + "."
+}
+
+// TryAgain says that a skill that is not found may be in a source that is not read yet.
+func (p Part) TryAgain() string {
+	return "so far this is " + p.OfCatalog() + ", so try again in a moment"
+}
 
 // Unread returns how many sources have not been searched completely so far and are not away
 // either: what is not found may still be there.
@@ -80,7 +85,7 @@ func isSettled(s *snapshot.Set, label string) bool {
 func (r *Ranking) Caveat() string {
 	switch {
 	case r.Unread > 0:
-		return Caveat(r.Unread)
+		return PartOf(r.Unread).Caveat()
 	case !r.AsOf.IsZero():
 		return "This is as of " + r.AsOf.UTC().Format("2006-01-02 15:04 MST") + ", because " + store.ErrUnreachable.Error() + "."
 	}

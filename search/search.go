@@ -134,7 +134,7 @@ func (x *ranker) Search(ctx context.Context, q Query) (a Answer, err error) {
 	if q.Limit <= 0 {
 		q.Limit = 10
 	}
-	if err := CheckLevels(q.Threshold, q.Disturb); err != nil {
+	if err := q.CheckLevels(); err != nil {
 		return a, err
 	}
 	if q.Syntax {

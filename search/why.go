@@ -39,7 +39,7 @@ func (x *explainer) Why(ctx context.Context, id string, q Query) (e Explanation,
 	if q.Syntax {
 		return e, errors.New("why explains ranking by prompt; leave syntax out")
 	}
-	if err := CheckLevels(q.Threshold, q.Disturb); err != nil {
+	if err := q.CheckLevels(); err != nil {
 		return e, err
 	}
 	err = x.retrieve(ctx, q, func(r *retrieval) error {
@@ -182,8 +182,6 @@ func (e *Explanation) verdict(best rank.Scored) string {
 		return fmt.Sprintf("Not offered: %s of %s has the same name and comes first.", e.ShadowedBy, e.ShadowedFrom)
 	case e.Away:
 		return fmt.Sprintf("Not offered: its source %s cannot be read now.", e.Source)
-	case e.State != Offered:
-		return "Not offered: " + e.Reason + "."
 	case len(e.chain) > 0:
 		return fmt.Sprintf("Offered, if the budget has room, because %s requires %s.", e.chain[0], strings.Join(append(slices.Clone(e.chain[1:]), "it"), ", which requires "))
 	case e.Kind != "" && !e.Relevant:

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
@@ -84,7 +85,7 @@ func benchmarkSnapshot(b *testing.B, docs []document) {
 	b.Run("write", func(b *testing.B) {
 		path := filepath.Join(b.TempDir(), "again")
 		medianOf(b, func(int) {
-			if err := snapshot.Write(path, meta, each(docs)); err != nil {
+			if err := snapshot.Write(atomicfile.OS{}, path, meta, each(docs)); err != nil {
 				b.Fatal(err)
 			}
 		})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -362,11 +361,6 @@ func (d *Directory) Published(g store.Generation) (f Files, ok bool) {
 		f = m.Files[d.key]
 	}
 	return f, f.Base != "" && d.Usable(f)
-}
-
-// Write is the function Write, on the disk of the directory.
-func (d *Directory) Write(path string, m Meta, docs iter.Seq2[*Document, error]) error {
-	return write(d.Disk, path, m, docs)
 }
 
 // Usable reports whether files exist and can be opened.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
@@ -48,7 +49,7 @@ func (p place) delta(t *testing.T, g, base store.Generation, replaced []int64, n
 // write writes a snapshot. rows are the rows of the names; nil means 1, 2, and so on.
 func (p place) write(t *testing.T, path string, g store.Generation, info snapshot.Info, rows []int64, names ...string) {
 	t.Helper()
-	if err := snapshot.Write(path, metaOf(t, g, info), each(named(rows, names...))); err != nil {
+	if err := snapshot.Write(atomicfile.OS{}, path, metaOf(t, g, info), each(named(rows, names...))); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -50,7 +50,7 @@ const (
 	groupSection                   // offsets of each group of terms in both sections above
 	tagSection                     // documents by tag, see bitmap.go
 	sourceSection                  // documents by source
-	vectorSections                 // of each Space four: int8 vectors, see vectors.go; the documents that have them; 2-bit vectors, see codes.go: first bits, second bits
+	vectorSections                 // of each space four: int8 vectors, see vectors.go; the documents that have them; 2-bit vectors, see codes.go: first bits, second bits
 
 	triggerSection = iota + 4*section(Spaces) - 1 // documents by trigger phrase, see triggers.go
 	patternSection = triggerSection + 1           // trigger patterns

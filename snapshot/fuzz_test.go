@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -47,7 +48,7 @@ func FuzzOpen(f *testing.F) {
 	dir := f.TempDir()
 	path := filepath.Join(dir, "seed")
 	for _, n := range []int{0, 1, 2, 3} {
-		if err := Write(path, Meta{Models: [Spaces]Model{{"m", 3}}, Extra: []byte("extra")}, few(n)); err != nil {
+		if err := Write(atomicfile.OS{}, path, Meta{Models: [Spaces]Model{{"m", 3}}, Extra: []byte("extra")}, few(n)); err != nil {
 			f.Fatal(err)
 		}
 		seed, err := os.ReadFile(path)
@@ -143,7 +144,7 @@ func readAll(r *Reader) error {
 func TestReadFallback(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")
-	if err := Write(path, Meta{}, few(1)); err != nil {
+	if err := Write(atomicfile.OS{}, path, Meta{}, few(1)); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(path)

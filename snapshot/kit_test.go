@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -125,7 +126,7 @@ func each(docs []document) iter.Seq2[*snapshot.Document, error] {
 func write(tb testing.TB, m snapshot.Meta, docs []document) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "ranking.snapshot")
-	if err := snapshot.Write(path, m, each(docs)); err != nil {
+	if err := snapshot.Write(atomicfile.OS{}, path, m, each(docs)); err != nil {
 		tb.Fatal(err)
 	}
 	return path

@@ -150,29 +150,45 @@ func (r *Reader) Tag(name string) (Skills, error) { return r.s.set(tagSection, f
 func (r *Reader) Source(label string) (Skills, error) { return r.s.set(sourceSection, label) }
 
 func (s *Snapshot) set(sec section, name string) (Skills, error) {
-	head, err := s.bytes(sec, 0, 4)
-	if err != nil {
-		return nil, err
-	}
-	entry := func(i int) (c cursor, from int) {
-		offsets, e := s.bytes(sec, 4+4*i, 8)
-		if e == nil {
-			from = int(binary.LittleEndian.Uint32(offsets))
-			c.b, e = s.bytes(sec, from, int(binary.LittleEndian.Uint32(offsets[4:]))-from)
-		}
-		err = cmp.Or(err, e)
-		return c, from
-	}
-	i, ok := sort.Find(int(binary.LittleEndian.Uint32(head)), func(i int) int {
-		c, _ := entry(i)
+	all := s.sets(sec)
+	i, ok := sort.Find(all.n, func(i int) int {
+		c, _ := all.at(i)
 		return strings.Compare(name, string(c.block()))
 	})
-	if !ok || err != nil {
-		return nil, err
+	if !ok || all.err != nil {
+		return nil, all.err
 	}
-	c, from := entry(i)
+	c, from := all.at(i)
 	c.block() // the name
 	return s.decodeSet(c, sec, from)
+}
+
+// namedSets reads what encodeSets has written. It is of no use after the first error.
+type namedSets struct {
+	s   *Snapshot
+	sec section
+	n   int // number of sets
+	err error
+}
+
+func (s *Snapshot) sets(sec section) namedSets {
+	x := namedSets{s: s, sec: sec}
+	var head []byte
+	if head, x.err = s.bytes(sec, 0, 4); x.err == nil {
+		x.n = int(binary.LittleEndian.Uint32(head))
+	}
+	return x
+}
+
+// at returns the name and the documents of a set, and their offset.
+func (x *namedSets) at(i int) (c cursor, from int) {
+	offsets, err := x.s.bytes(x.sec, 4+4*i, 8)
+	if err == nil {
+		from = int(binary.LittleEndian.Uint32(offsets))
+		c.b, err = x.s.bytes(x.sec, from, int(binary.LittleEndian.Uint32(offsets[4:]))-from)
+	}
+	x.err = cmp.Or(x.err, err)
+	return c, from
 }
 
 // decodeSet reads a set that is at an offset of a section.

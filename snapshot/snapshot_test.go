@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -551,7 +552,7 @@ func TestWriteRefuses(t *testing.T) {
 		{"tokens", snapshot.Meta{}, documents(snapshot.Document{Meta: skill.Meta{ID: "a", Tokens: -1}}), "-1 tokens"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := snapshot.Write(path, tt.meta, each(tt.docs)); err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), path) {
+			if err := snapshot.Write(atomicfile.OS{}, path, tt.meta, each(tt.docs)); err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), path) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
 			if _, err := snapshot.Encode(tt.meta, each(tt.docs)); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -595,7 +596,7 @@ func TestWriteStops(t *testing.T) {
 			end(yield)
 		}
 	}
-	err := snapshot.Write(path, snapshot.Meta{Models: model("", dim)}, fail(func(yield func(*snapshot.Document, error) bool) { yield(nil, stop) }))
+	err := snapshot.Write(atomicfile.OS{}, path, snapshot.Meta{Models: model("", dim)}, fail(func(yield func(*snapshot.Document, error) bool) { yield(nil, stop) }))
 	if !errors.Is(err, stop) {
 		t.Errorf("%v, want %v", err, stop)
 	}
@@ -606,7 +607,7 @@ func TestWriteStops(t *testing.T) {
 				t.Errorf("panic %v, want %v", r, stop)
 			}
 		}()
-		err := snapshot.Write(path, snapshot.Meta{Models: model("", dim)}, fail(func(func(*snapshot.Document, error) bool) { panic(stop) }))
+		err := snapshot.Write(atomicfile.OS{}, path, snapshot.Meta{Models: model("", dim)}, fail(func(func(*snapshot.Document, error) bool) { panic(stop) }))
 		t.Errorf("written: %v", err)
 	}()
 	onlyFile(t, path)

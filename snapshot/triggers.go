@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"sort"
 	"strings"
@@ -92,11 +91,7 @@ func (r *Reader) Claims(terms []string) (list []Claim, err error) {
 	if r.s.header.sizes[triggerSection] == 0 {
 		return nil, nil
 	}
-	head, err := r.s.bytes(triggerSection, 0, 4)
-	if err != nil {
-		return nil, err
-	}
-	f := phraseFinder{s: r.s, all: int(binary.LittleEndian.Uint32(head)), seen: make(map[int]bool)}
+	f := phraseFinder{namedSets: r.s.sets(triggerSection), seen: make(map[int]bool)}
 	for start := range terms {
 		f.from(terms, start)
 	}
@@ -105,12 +100,10 @@ func (r *Reader) Claims(terms []string) (list []Claim, err error) {
 
 // A phraseFinder finds the phrases of a text in the sorted phrases of a snapshot.
 type phraseFinder struct {
-	s     *Snapshot
-	all   int // number of phrases
+	namedSets
 	seen  map[int]bool
 	found []Claim
 	key   []byte
-	err   error
 }
 
 // from finds the phrases that begin at a term of the text.
@@ -122,14 +115,14 @@ func (f *phraseFinder) from(terms []string, start int) {
 			f.key = append(f.key, ' ')
 		}
 		f.key = append(f.key, terms[end]...)
-		at += sort.Search(f.all-at, func(i int) bool {
-			c, _ := f.entry(at + i)
+		at += sort.Search(f.n-at, func(i int) bool {
+			c, _ := f.at(at + i)
 			return string(c.block()) >= string(f.key)
 		})
-		if f.err != nil || at == f.all {
+		if f.err != nil || at == f.n {
 			return
 		}
-		c, from := f.entry(at)
+		c, from := f.at(at)
 		text := c.block()
 		if len(text) < len(f.key) || string(text[:len(f.key)]) != string(f.key) {
 			return
@@ -139,17 +132,6 @@ func (f *phraseFinder) from(terms []string, start int) {
 			f.claims(c, from, start, end+1-start)
 		}
 	}
-}
-
-// entry returns the entry of a phrase and its offset.
-func (f *phraseFinder) entry(i int) (c cursor, from int) {
-	offsets, err := f.s.bytes(triggerSection, 4+4*i, 8)
-	if err == nil {
-		from = int(binary.LittleEndian.Uint32(offsets))
-		c.b, err = f.s.bytes(triggerSection, from, int(binary.LittleEndian.Uint32(offsets[4:]))-from)
-	}
-	f.err = cmp.Or(f.err, err)
-	return c, from
 }
 
 // claims reads the documents of a phrase.

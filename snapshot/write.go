@@ -26,11 +26,7 @@ import (
 // in temporary files next to path. All their names begin with path's and end in ".tmp", and
 // Write removes them; files left by a killed process may be removed. On Windows, Write
 // cannot replace a file that is mapped.
-func Write(path string, m Meta, docs iter.Seq2[*Document, error]) error {
-	return write(atomicfile.OS{}, path, m, docs)
-}
-
-func write(d atomicfile.Disk, path string, m Meta, docs iter.Seq2[*Document, error]) error {
+func Write(d atomicfile.Disk, path string, m Meta, docs iter.Seq2[*Document, error]) error {
 	if err := regular.Check(path); err != nil {
 		return err
 	}
@@ -149,7 +145,7 @@ func (w *writer) build(docs iter.Seq2[*Document, error]) error {
 	w.parts[hiddenSection].buf = w.hidden.entries
 	w.parts[tagSection].buf, w.parts[sourceSection].buf = encodeSets(w.tags), encodeSets(w.sources)
 	for s, skills := range w.vectored {
-		out := &w.parts[Space(s).vectored()]
+		out := &w.parts[space(s).vectored()]
 		for _, word := range skills {
 			out.buf = binary.LittleEndian.AppendUint64(out.buf, word)
 		}
@@ -200,7 +196,7 @@ func (w *writer) add(d *Document) error {
 }
 
 // addVectors adds the vectors of a document in a space.
-func (w *writer) addVectors(s Space, doc int, vectors [][]float32) error {
+func (w *writer) addVectors(s space, doc int, vectors [][]float32) error {
 	dim := w.h.meta.Models[s].Dim
 	rows, first, second := &w.parts[s.rows()], &w.parts[s.firstCodes()], &w.parts[s.secondCodes()]
 	rows.buf = appendRow(rows.buf, vectors, dim)

@@ -161,7 +161,7 @@ func (s *Site) write(w http.ResponseWriter, v *visit, p *page, a answer, status 
 		f.Old = &now
 	}
 	if n, err := s.catalog.Unread(v.Context()); f.In && err == nil { // whatever is wrong, the page says it
-		f.Part = search.Caveat(n)
+		f.Part = search.PartOf(n).Caveat()
 	}
 	for i := range s.pages {
 		if q := &s.pages[i]; q.in == "" && v.may(q) {

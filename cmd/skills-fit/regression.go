@@ -97,13 +97,15 @@ func regress(points []point) (features, error) {
 	const penalty, steps, enough = .5, 50, 1e-9
 	var w features
 	for range steps {
-		var gradient features
-		var hessian [len(w)]features
+		gradient, hessian := make([]float64, len(w)), make([][]float64, len(w))
+		for i := range hessian {
+			hessian[i] = make([]float64, i+1) // the lower half
+		}
 		for _, s := range points {
 			p := w.probability(s.x)
 			for i, v := range s.x {
 				gradient[i] += s.weight * (p - s.y) * v
-				for j := range s.x {
+				for j := range i + 1 {
 					hessian[i][j] += s.weight * p * (1 - p) * v * s.x[j]
 				}
 			}
@@ -112,8 +114,10 @@ func regress(points []point) (features, error) {
 			gradient[i] += penalty * w[i]
 			hessian[i][i] += penalty
 		}
+		factor(hessian)
+		solveFactored(hessian, gradient)
 		largest := 0.0
-		for i, step := range solve(hessian, gradient) {
+		for i, step := range gradient {
 			w[i] -= step
 			largest = max(largest, math.Abs(step))
 		}
@@ -122,27 +126,6 @@ func regress(points []point) (features, error) {
 		}
 	}
 	return w, errors.New("no weights fit: either all prompts find a wanted skill or none does")
-}
-
-// solve solves a·x = b for a positive definite matrix by elimination. The result is
-// NaN if there is no solution.
-func solve(a [len(features{})]features, b features) features {
-	for i := range a {
-		for k := i + 1; k < len(a); k++ {
-			f := a[k][i] / a[i][i]
-			for j := range a {
-				a[k][j] -= f * a[i][j]
-			}
-			b[k] -= f * b[i]
-		}
-	}
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := i + 1; j < len(a); j++ {
-			b[i] -= a[i][j] * b[j]
-		}
-		b[i] /= a[i][i]
-	}
-	return b
 }
 
 // spreadOf returns the spread, in steps of .01 up to 2, that makes the wanted hits

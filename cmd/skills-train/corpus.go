@@ -1,19 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strings"
 
+	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/embed/static"
 )
 
@@ -34,36 +29,19 @@ type corpus struct {
 	sha256 string // of the file
 }
 
-// readCorpus reads a file of JSON lines. The error for a malformed line says which
-// skill it holds.
+// readCorpus reads a file of JSON lines.
 func readCorpus(name string) (*corpus, error) {
+	c := new(corpus)
+	if err := bench.ReadLines(name, func(s rawSkill) { c.skills = append(c.skills, s) }); err != nil {
+		return nil, err
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	hash := sha256.New()
-	file := io.TeeReader(f, hash)
-	r := file
-	if strings.HasSuffix(name, ".gz") {
-		if r, err = gzip.NewReader(bufio.NewReader(file)); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", name, err)
-		}
-	}
-	c := new(corpus)
-	lines := json.NewDecoder(r)
-	for {
-		var s rawSkill
-		err := lines.Decode(&s)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: skill %d: %w", name, len(c.skills)+1, err)
-		}
-		c.skills = append(c.skills, s)
-	}
-	if _, err := io.Copy(io.Discard, file); err != nil { // the hash covers what the decoder did not read, too
+	if _, err := io.Copy(hash, f); err != nil {
 		return nil, err
 	}
 	c.sha256 = hex.EncodeToString(hash.Sum(nil))

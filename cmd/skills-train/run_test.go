@@ -175,7 +175,7 @@ func TestWrongUse(t *testing.T) {
 		{2, "--batch", []string{"--corpus", corpus, "--out", out, "--batch", "1"}},
 		{2, "flag provided but not defined", []string{"--nonsense"}},
 		{1, "no such file", []string{"--corpus", corpus + "x", "--out", out}},
-		{1, "broken.jsonl: skill 2", []string{"--corpus", broken, "--out", out}},
+		{1, "broken.jsonl:2", []string{"--corpus", broken, "--out", out}},
 		{1, "a batch needs 500", []string{"--corpus", corpus, "--out", out, "--batch", "500"}},
 		{1, "reading data set", []string{"--corpus", corpus, "--out", out, "--dev", out + "x"}},
 	} {

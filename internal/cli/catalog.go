@@ -201,7 +201,7 @@ func (s *session) refresh(ctx context.Context, c *catalog, limit time.Duration) 
 func (s *session) notePart(ctx context.Context, c *catalog) error {
 	unread, err := c.Unread(ctx)
 	if unread > 0 && !c.part.Partial {
-		s.note("this is %s; the next command goes on (\"skills index\" reads all)", search.PartOfCatalog(unread))
+		s.note("this is %s; the next command goes on (\"skills index\" reads all)", search.PartOf(unread).OfCatalog())
 	}
 	c.part = search.PartOf(unread)
 	return err

@@ -29,7 +29,7 @@ func (r *Trial) Say(program string) string {
 		s.line("The model is told nothing: the hook failed.")
 	}
 	if r.Partial {
-		s.line("This is %s (%q does that).", search.PartOfCatalog(r.Unread), s.program+" index")
+		s.line("This is %s (%q does that).", search.PartOf(r.Unread).OfCatalog(), s.program+" index")
 	}
 	if r.Mode != "" && r.Mode != "hybrid" { // text and vectors: what everybody expects
 		s.line("Ranking: %s.", r.Mode)

@@ -196,27 +196,35 @@ func (db *DB) View(ctx context.Context, f func(store.Reader) error) error {
 // run calls f with a connection and the number of the catalog. If the connection proves to
 // be dead, it calls f once more with a new one.
 func (db *DB) run(ctx context.Context, f func(conn *pgx.Conn, catalog int64) error) error {
-	for attempt := 0; ; attempt++ {
-		dead, err := db.try(ctx, f)
-		if err == nil || !dead || attempt > 0 || ctx.Err() != nil {
-			return db.note(ctx, err)
+	return db.note(ctx, db.try(ctx, db.read, func(conn *pgx.Conn) (bool, error) {
+		k, err := db.hello(ctx, conn)
+		if err == nil {
+			err = f(conn, k.catalog)
 		}
-		db.opts.Logger.Info("reading again after a lost connection", "store", db.name, "err", err)
-		db.read.Reset() // the other connections are as old
-	}
+		return false, err
+	}))
 }
 
-func (db *DB) try(ctx context.Context, f func(conn *pgx.Conn, catalog int64) error) (dead bool, err error) {
-	c, err := db.read.Acquire(ctx)
-	if err != nil {
-		return false, err
+// try calls f with a connection of a pool. If the connection proves to be dead before f has
+// begun what must not be done twice, try calls f once more with a new one.
+func (db *DB) try(ctx context.Context, pool *pgxpool.Pool, f func(conn *pgx.Conn) (begun bool, err error)) error {
+	once := func() (dead bool, err error) {
+		c, err := pool.Acquire(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer c.Release() // a connection that is in a transaction is closed
+		begun, err := f(c.Conn())
+		return !begun && c.Conn().IsClosed(), err
 	}
-	defer c.Release()
-	k, err := db.hello(ctx, c.Conn())
-	if err == nil {
-		err = f(c.Conn(), k.catalog)
+	for attempt := 0; ; attempt++ {
+		dead, err := once()
+		if err == nil || !dead || attempt > 0 || ctx.Err() != nil {
+			return err
+		}
+		db.opts.Logger.Info("trying again after a lost connection", "store", db.name, "err", err)
+		pool.Reset() // the other connections are as old
 	}
-	return c.Conn().IsClosed(), err
 }
 
 // hello returns what it has found at the first connection, or asks: whether this program

@@ -82,35 +82,22 @@ func (db *DB) change(ctx context.Context, f func(tx pgx.Tx, catalog int64) error
 	if db.opts.ReadOnly {
 		return fmt.Errorf("%s: %w", db.name, store.ErrReadOnly)
 	}
-	for attempt := 0; ; attempt++ {
-		begun, err := db.changeOnce(ctx, f)
-		if err == nil || begun || attempt > 0 || ctx.Err() != nil {
-			return db.note(ctx, err)
+	return db.note(ctx, db.try(ctx, db.read, func(conn *pgx.Conn) (begun bool, err error) {
+		found, err := db.hello(ctx, conn)
+		if err != nil {
+			return false, err
 		}
-	}
-}
-
-// changeOnce returns begun as false if a connection proved to be dead before f was called.
-func (db *DB) changeOnce(ctx context.Context, f func(tx pgx.Tx, catalog int64) error) (begun bool, err error) {
-	c, err := db.read.Acquire(ctx)
-	if err != nil {
-		return true, err
-	}
-	defer c.Release()
-	found, err := db.hello(ctx, c.Conn())
-	if err != nil {
-		return !c.Conn().IsClosed(), err
-	}
-	if found.readOnly {
-		return true, fmt.Errorf("%w: the user %s may not write", store.ErrReadOnly, c.Conn().Config().User)
-	}
-	tx, err := c.Begin(ctx)
-	if err != nil {
-		return !c.Conn().IsClosed(), err
-	}
-	defer rollback(ctx, tx)
-	if err := f(tx, found.catalog); err != nil {
-		return true, err
-	}
-	return true, tx.Commit(ctx)
+		if found.readOnly {
+			return true, fmt.Errorf("%w: the user %s may not write", store.ErrReadOnly, conn.Config().User)
+		}
+		tx, err := conn.Begin(ctx)
+		if err != nil {
+			return false, err
+		}
+		defer rollback(ctx, tx)
+		if err := f(tx, found.catalog); err != nil {
+			return true, err
+		}
+		return true, tx.Commit(ctx)
+	}))
 }

@@ -85,22 +85,13 @@ func (db *DB) writing(ctx context.Context, f func(*writer) error) error {
 // lock calls f in a transaction that has locked the catalog. A connection that proves to be
 // dead before costs another one.
 func (db *DB) lock(ctx context.Context, f func(*writer) error) error {
-	for attempt := 0; ; attempt++ {
-		c, err := db.write.Acquire(ctx)
+	return db.try(ctx, db.write, func(conn *pgx.Conn) (begun bool, err error) {
+		w, err := db.begin(ctx, conn)
 		if err != nil {
-			return err
+			return false, err
 		}
-		w, err := db.begin(ctx, c.Conn())
-		if err == nil {
-			defer c.Release()
-			return f(w)
-		}
-		dead := c.Conn().IsClosed()
-		c.Release() // a connection that is in a transaction is closed
-		if !dead || attempt > 0 || ctx.Err() != nil {
-			return err
-		}
-	}
+		return true, f(w)
+	})
 }
 
 func (db *DB) begin(ctx context.Context, conn *pgx.Conn) (*writer, error) {
