@@ -14,7 +14,6 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/static"
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -97,12 +96,6 @@ func rootSource(root string) (*source.FS, error) {
 		return nil, fmt.Errorf("%s is no folder", root)
 	}
 	return places[0].Open(nil)
-}
-
-// sourceOf describes a source to an index.
-func sourceOf(src source.Source) index.Source {
-	info := src.Info()
-	return index.Source{Label: info.Label, Root: info.Root, Priority: info.Priority}
 }
 
 // open opens the catalog with vectors for each of the legs, and asks all prompts once,

@@ -127,7 +127,7 @@ func (c *Catalog) idsOf(hits []search.Hit) []string {
 }
 
 func (c *Catalog) fill(ctx context.Context, d *Dataset, s *Setup) error {
-	report, err := c.index.Sync(ctx, index.Source{Label: d.Name}, c.refs(d.Corpus, s.Indexed))
+	report, err := c.index.Sync(ctx, store.Source{Label: d.Name}, c.refs(d.Corpus, s.Indexed))
 	if err := errors.Join(c.err, err); err != nil {
 		return err
 	}

@@ -174,7 +174,7 @@ func (m *meter) refresh(ctx context.Context, l *openLeg, recent bool) (float64, 
 			return 0, fmt.Errorf("%s is not there any more", file)
 		}
 		return timed(func() error {
-			report, err := x.Refresh(ctx, sourceOf(src), []*skill.Ref{ref})
+			report, err := x.Refresh(ctx, index.SourceOf(src), []*skill.Ref{ref})
 			if err == nil && report.Changed != 1 {
 				err = fmt.Errorf("%d skills changed, want 1: %v", report.Changed, report.Problems)
 			}

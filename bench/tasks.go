@@ -154,7 +154,7 @@ func (t *Task) compile(ctx context.Context) (s indexSpeed, err error) {
 		resetPeak()
 		s.CorpusRSS, start = residentMemory().RSS, time.Now()
 	}
-	err = x.Compile(ctx, sourceOf(src), t.synthetic(begun, &s.TextBytes))
+	err = x.Compile(ctx, index.SourceOf(src), t.synthetic(begun, &s.TextBytes))
 	s.Seconds = time.Since(start).Seconds()
 	s.PeakRSS = residentMemory().Peak
 	if err := errors.Join(err, x.Close(), st.Close()); err != nil {

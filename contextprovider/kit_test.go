@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
@@ -77,7 +78,7 @@ func open(t testing.TB, sources ...source.Source) *kit {
 func (k *kit) sync(t testing.TB) {
 	t.Helper()
 	for i, s := range k.sources {
-		at := index.Source{Label: s.Info().Label, Root: s.Info().Root, Priority: len(k.sources) - i}
+		at := store.Source{Label: s.Info().Label, Root: s.Info().Root, Priority: len(k.sources) - i}
 		_, err := k.index.Sync(t.Context(), at, s.Skills(t.Context(), nil))
 		try(t, err)
 	}

@@ -20,14 +20,14 @@ import (
 // catalog. What needs more than ranking does (bodies, files, query syntax) does not
 // find the skills. The skills must come sorted by name (see NameKey), each name
 // once; Compile keeps no skill longer than its batch, and uses all processors.
-func (p *Publisher) Compile(ctx context.Context, src Source, skills iter.Seq2[*skill.Skill, error]) error {
+func (p *Publisher) Compile(ctx context.Context, src store.Source, skills iter.Seq2[*skill.Skill, error]) error {
 	if err := p.compileAll(ctx, src, skills); err != nil {
 		return fmt.Errorf("compiling skills: %w", err)
 	}
 	return nil
 }
 
-func (p *Publisher) compileAll(ctx context.Context, src Source, skills iter.Seq2[*skill.Skill, error]) error {
+func (p *Publisher) compileAll(ctx context.Context, src store.Source, skills iter.Seq2[*skill.Skill, error]) error {
 	a, err := p.begin(ctx, p.store)
 	if err != nil {
 		return err

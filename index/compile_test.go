@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/embed"
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // TestCompileSkills: skills that are compiled into an empty catalog rank like skills
@@ -31,7 +31,7 @@ func TestCompileSkills(t *testing.T) {
 	}
 	for _, e := range []embed.Embedder{nil, &searchtest.Embedder{}} {
 		want := searchtest.New(t, e)
-		src := index.Source{Label: "src", Root: "/x"}
+		src := store.Source{Label: "src", Root: "/x"}
 		if _, err := want.Sync(t.Context(), src, searchtest.TreeOf(skills...).Refs()); err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestCompileSkills(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := searchtest.Open(t, made.Path, e, nil)
-		if !x.Published(t.Context(), []index.Source{src}) {
+		if !x.Published(t.Context(), []store.Source{src}) {
 			t.Error("what was compiled is not current")
 		}
 		for _, prompt := range []string{"fill the form 3 in", "pdf office", "open"} {
@@ -96,7 +96,7 @@ func TestCompileSkillsBeside(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "src", searchtest.TreeOf(searchtest.Skill("a", "A.", "a")).Refs())
-	err := x.Compile(t.Context(), index.Source{Label: "src"}, yielding(nil, nil))
+	err := x.Compile(t.Context(), store.Source{Label: "src"}, yielding(nil, nil))
 	if err == nil || !strings.Contains(err.Error(), "holds 1 skills of its own") {
 		t.Errorf("error %v", err)
 	}
@@ -125,7 +125,7 @@ func TestCompileSkillsErrors(t *testing.T) {
 		"ended":  {ended, yielding(slices.Repeat(list("a"), 1000), nil), "context canceled"},
 	} {
 		x := searchtest.New(t, nil)
-		err := x.Compile(c.ctx, index.Source{Label: "src"}, c.skills)
+		err := x.Compile(c.ctx, store.Source{Label: "src"}, c.skills)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}

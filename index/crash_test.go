@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
@@ -19,7 +20,7 @@ import (
 // twice.
 func childTree() searchtest.Tree { return searchtest.Generated(2*index.Batch+50, 5) }
 
-func childSource() index.Source { return index.Source{Label: "a", Root: "/a"} }
+func childSource() store.Source { return store.Source{Label: "a", Root: "/a"} }
 
 // syncChild is the work of a second process. It prints a line for every skill
 // that it reads.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
@@ -196,8 +195,8 @@ func (p *patient) harm(t *testing.T, h harm, path string, others []string, rng *
 	}
 }
 
-func sourcesOf(list []searchtest.Source) []index.Source {
-	out := make([]index.Source, len(list))
+func sourcesOf(list []searchtest.Source) []store.Source {
+	out := make([]store.Source, len(list))
 	for i := range list {
 		out[i] = list[i].Source
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // truth returns an index over a new catalog with the sources, ranked by FTS5.
@@ -106,7 +107,7 @@ var changes = []struct {
 		})
 	}},
 	{"skills shadowed by a new source", func(s []searchtest.Source) []searchtest.Source {
-		top := searchtest.Source{Source: index.Source{Label: "top", Root: "/top", Priority: 9}}
+		top := searchtest.Source{Source: store.Source{Label: "top", Root: "/top", Priority: 9}}
 		for i := 2; i < len(s[0].Skills); i += 17 {
 			of := s[0].Skills[i]
 			top.Skills = append(top.Skills, searchtest.NewSkill(of.Dir(), strings.ToUpper(of.Name), "on top", of.Body, "tag1"))

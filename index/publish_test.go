@@ -42,7 +42,7 @@ func publishChild(path string) error {
 	x := searchtest.Join(db, path, nil, nil)
 	defer x.Close()
 	for version := range 15 {
-		if _, err := x.Sync(ctx, index.Source{Label: label, Root: "/" + label}, versionOf(label, version, 12).Refs()); err != nil {
+		if _, err := x.Sync(ctx, store.Source{Label: label, Root: "/" + label}, versionOf(label, version, 12).Refs()); err != nil {
 			return err
 		}
 		if err := x.Publish(ctx, version%3 == 0); err != nil {
@@ -96,16 +96,16 @@ func filesBeside(t testing.TB, x *searchtest.Catalog) map[string]int {
 func TestCurrentAfterFirstWalk(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
-	src := index.Source{Label: "a", Root: "/a"}
+	src := store.Source{Label: "a", Root: "/a"}
 	skills := searchtest.Many(3)
 	searchtest.SyncSource(t, x, src, failing(skills.Refs(), errors.New("a folder could not be read")))
 	searchtest.Publish(t, x, true)
-	if x.Published(t.Context(), []index.Source{src}) {
+	if x.Published(t.Context(), []store.Source{src}) {
 		t.Error("the source has not been walked completely, and nobody knows")
 	}
 	searchtest.SyncSource(t, x, src, skills.Refs())
 	searchtest.Publish(t, x, true)
-	if !x.Published(t.Context(), []index.Source{src}) {
+	if !x.Published(t.Context(), []store.Source{src}) {
 		t.Error("the source has been walked completely, and the published files do not say so")
 	}
 }
@@ -116,8 +116,8 @@ func TestTwoProcessesPublish(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	x := searchtest.Open(t, path, nil, nil)
-	searchtest.SyncSource(t, x, index.Source{Label: "a", Root: "/a"}, versionOf("a", 0, 12).Refs())
-	searchtest.SyncSource(t, x, index.Source{Label: "b", Root: "/b"}, versionOf("b", 0, 12).Refs())
+	searchtest.SyncSource(t, x, store.Source{Label: "a", Root: "/a"}, versionOf("a", 0, 12).Refs())
+	searchtest.SyncSource(t, x, store.Source{Label: "b", Root: "/b"}, versionOf("b", 0, 12).Refs())
 	searchtest.Publish(t, x, true)
 	var wg sync.WaitGroup
 	for _, label := range []string{"a", "b"} {
@@ -129,7 +129,7 @@ func TestTwoProcessesPublish(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if !x.Published(t.Context(), []index.Source{{Label: "a", Root: "/a"}, {Label: "b", Root: "/b"}}) {
+	if !x.Published(t.Context(), []store.Source{{Label: "a", Root: "/a"}, {Label: "b", Root: "/b"}}) {
 		t.Errorf("what is published cannot be used; there are %q", beside(t, path, ""))
 	}
 	for _, h := range searchtest.Ask(t, x, search.Query{Text: "constant words", Limit: 100}).Hits {
@@ -214,7 +214,7 @@ func TestOutrunLeavesNothing(t *testing.T) {
 	if n := filesBeside(t, x); n[".base"] != 1 || n[".delta"] != 1 {
 		t.Errorf("there are %v, want a base and a delta", n)
 	}
-	if !x.Published(t.Context(), []index.Source{{Label: "a", Root: "/a"}}) {
+	if !x.Published(t.Context(), []store.Source{{Label: "a", Root: "/a"}}) {
 		t.Error("what is published cannot be used")
 	}
 }
@@ -264,7 +264,7 @@ func TestSweep(t *testing.T) {
 	opts := &searchtest.Options{Index: index.Options{Now: func() time.Time { return now }}}
 	e := &searchtest.Embedder{}
 	x, hybrid := searchtest.Open(t, path, nil, opts), searchtest.Open(t, path, e, nil)
-	src := []index.Source{{Label: "a", Root: "/a"}}
+	src := []store.Source{{Label: "a", Root: "/a"}}
 	searchtest.Sync(t, x, "a", versionOf("a", 0, 10).Refs())
 	searchtest.Embed(t, hybrid)
 	searchtest.Publish(t, x, true)

@@ -85,7 +85,7 @@ func (p *Publisher) openPublished(ctx context.Context, old *snapshot.Set) (*snap
 
 // Published reports whether published files alone can answer for these sources, all
 // of which must have been walked. It also makes the published set the current one.
-func (p *Publisher) Published(ctx context.Context, sources []Source) bool {
+func (p *Publisher) Published(ctx context.Context, sources []store.Source) bool {
 	p.load.Lock()
 	defer p.load.Unlock()
 	if p.closed {
@@ -101,10 +101,10 @@ func (p *Publisher) Published(ctx context.Context, sources []Source) bool {
 
 // isOf reports whether a set was made from exactly these sources, and each of them
 // has been walked or is away.
-func isOf(s *snapshot.Set, sources []Source) bool {
-	known := make(map[Source]bool)
+func isOf(s *snapshot.Set, sources []store.Source) bool {
+	known := make(map[store.Source]bool)
 	for _, src := range s.Sources {
-		known[Source{Label: src.Label, Root: src.Root, Priority: src.Priority}] = src.Settled()
+		known[store.Source{Label: src.Label, Root: src.Root, Priority: src.Priority}] = src.Settled()
 	}
 	for _, src := range sources {
 		if !known[src] {

@@ -38,12 +38,17 @@ func NewScanner(x *Index, sources []source.Source) *Scanner {
 	return &Scanner{syncer: x.Syncer, ranking: x.Publisher, sources: sources, file: stampFile{x.Syncer.opts.Disk, x.Syncer.opts.Path, sources}}
 }
 
+// SourceOf returns a source as a store keeps it before a walk.
+func SourceOf(src source.Source) store.Source {
+	info := src.Info()
+	return store.Source{Label: info.Label, Root: info.Root, Priority: info.Priority}
+}
+
 // Sources describes the sources of the scanner, in their order.
-func (s *Scanner) Sources() []Source {
-	list := make([]Source, len(s.sources))
+func (s *Scanner) Sources() []store.Source {
+	list := make([]store.Source, len(s.sources))
 	for i, src := range s.sources {
-		info := src.Info()
-		list[i] = Source{Label: info.Label, Root: info.Root, Priority: info.Priority}
+		list[i] = SourceOf(src)
 	}
 	return list
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/store"
@@ -28,7 +27,7 @@ func (a *asked) State(ctx context.Context) (store.State, error) {
 
 // questions returns how often a new process asks the store before it ranks from what is
 // published, and what the best skill for a text is. The process closes the store.
-func questions(t *testing.T, path, text string, sources []index.Source) (times int, best string) {
+func questions(t *testing.T, path, text string, sources []store.Source) (times int, best string) {
 	t.Helper()
 	db := sqlite.Defer(path, nil)
 	st := &asked{Store: db}
@@ -59,7 +58,7 @@ func unseen(t *testing.T, x *searchtest.Catalog) {
 func TestSealed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	src := []index.Source{{Label: "a", Root: "/a"}}
+	src := []store.Source{{Label: "a", Root: "/a"}}
 	check := func(when string, want int) {
 		t.Helper()
 		if times, best := questions(t, path, "bisect the history", src); times != want || best != "git" {
@@ -105,7 +104,7 @@ func TestSealed(t *testing.T) {
 func TestPutBack(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	src := index.Source{Label: "a", Root: "/a"}
+	src := store.Source{Label: "a", Root: "/a"}
 	write := func(tree searchtest.Tree) {
 		x := searchtest.Open(t, path, nil, nil)
 		searchtest.SyncSource(t, x, src, tree.Refs())
@@ -136,7 +135,7 @@ func TestPutBack(t *testing.T) {
 	defer running.Close()
 	fresh := searchtest.Open(t, path, nil, nil)
 	for when, x := range map[string]*searchtest.Catalog{"a new process": fresh, "a running process": x} {
-		if x.Published(t.Context(), []index.Source{src}) {
+		if x.Published(t.Context(), []store.Source{src}) {
 			t.Errorf("%s uses what was published of a newer generation", when)
 		}
 		answer := searchtest.Ask(t, x, search.Query{Text: "draw"})

@@ -29,14 +29,6 @@ const batch = 200
 // unreadable is the rule of problems with what could not be read.
 const unreadable = "unreadable"
 
-// A Source describes where the skills of one Sync come from.
-type Source struct {
-	Label    string
-	Root     string // absolute path, "" when not on disk
-	Priority int    // the highest wins a name
-	Origin   string // see store.Source; "" keeps the one that the catalog knows
-}
-
 // A Report says what a Sync did.
 type Report struct {
 	Source     string          `json:"source"` // its label
@@ -61,14 +53,15 @@ type Report struct {
 // A Syncer brings a store in step with sources.
 type Syncer struct{ *catalog }
 
-// Sync brings the catalog in step with one source. It reads only skills whose stamp
+// Sync brings the catalog in step with one source, given by its Label, Root, Priority and
+// Origin; an Origin of "" keeps the one that the catalog knows. It reads only skills whose stamp
 // has changed, and writes only those that have changed themselves. It removes skills
 // that the walk did not find, but not in folders that the walk could not search: those
 // of an error of the iterator, see source.Source, or all folders when ctx ends. A skill
 // that cannot be read is a problem; what is indexed of it stays. If the source is away,
 // all of its skills stay, and are not offered until a later Sync finds it again. When
 // ctx ends, Sync keeps what it has done and returns ctx.Err().
-func (x *Syncer) Sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref, error]) (Report, error) {
+func (x *Syncer) Sync(ctx context.Context, src store.Source, refs iter.Seq2[*skill.Ref, error]) (Report, error) {
 	return x.sync(ctx, src, refs, options{})
 }
 
@@ -79,7 +72,7 @@ type options struct {
 }
 
 // sync implements Sync.
-func (x *Syncer) sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref, error], o options) (Report, error) {
+func (x *Syncer) sync(ctx context.Context, src store.Source, refs iter.Seq2[*skill.Ref, error], o options) (Report, error) {
 	s := x.begin(src)
 	s.options = o
 	s.place = s.identityNow()
@@ -97,7 +90,7 @@ func (x *Syncer) sync(ctx context.Context, src Source, refs iter.Seq2[*skill.Ref
 // It leaves all other skills as they are. It fails with errUnknown, and changes nothing, if
 // the catalog does not know one of them: another one may be gone then, as when SKILL.md is
 // renamed to skill.md.
-func (x *Syncer) Refresh(ctx context.Context, src Source, refs []*skill.Ref) (Report, error) {
+func (x *Syncer) Refresh(ctx context.Context, src store.Source, refs []*skill.Ref) (Report, error) {
 	s := x.begin(src)
 	for _, ref := range refs {
 		s.only = append(s.only, ref.Path)
@@ -121,7 +114,7 @@ func (x *Syncer) Refresh(ctx context.Context, src Source, refs []*skill.Ref) (Re
 // errUnknown means that only a walk can tell what has changed.
 var errUnknown = errors.New("the catalog does not know the skill")
 
-func (x *Syncer) begin(src Source) *run {
+func (x *Syncer) begin(src store.Source) *run {
 	return &run{
 		catalog: x.catalog, src: src, began: x.opts.Now(), seen: make(map[string]bool),
 		report: Report{Source: src.Label, Complete: true},
@@ -141,7 +134,7 @@ func (s *run) end(err error) (Report, error) {
 // A run is one Sync under way.
 type run struct {
 	*catalog
-	src  Source
+	src  store.Source
 	only []string // paths given to Refresh; nil means all
 	options
 	place  string       // identity of the folder when the walk began
@@ -196,7 +189,9 @@ func (s *run) register(ctx context.Context) error {
 
 // putSource writes the row of the source.
 func (s *run) putSource(tx store.Tx, away bool) (int64, error) {
-	return tx.PutSource(store.Source{Label: s.src.Label, Root: s.src.Root, Priority: s.src.Priority, Away: away, Origin: s.src.Origin})
+	src := s.src
+	src.Away = away
+	return tx.PutSource(src)
 }
 
 // walk visits every skill of the source and queues the changed ones.

@@ -13,6 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // counts are the numbers of a report.
@@ -245,9 +246,9 @@ func locations(t *testing.T, x *searchtest.Catalog) []string {
 func TestSyncOtherRoot(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
-	searchtest.SyncSource(t, x, index.Source{Label: "a", Root: "/old"}, located(searchtest.Three(), "/old").Refs())
+	searchtest.SyncSource(t, x, store.Source{Label: "a", Root: "/old"}, located(searchtest.Three(), "/old").Refs())
 	ctx, cancel := context.WithCancel(t.Context())
-	moved := index.Source{Label: "a", Root: "/new"}
+	moved := store.Source{Label: "a", Root: "/new"}
 	_, err := x.Sync(ctx, moved, mapped(located(searchtest.Three(), "/new").Refs(), func(*skill.Ref) { cancel() }))
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want context.Canceled", err)
@@ -262,13 +263,13 @@ func TestSyncOtherRoot(t *testing.T) {
 func TestSyncOtherPriority(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
-	searchtest.SyncSource(t, x, index.Source{Label: "a", Priority: 2}, searchtest.Three().Refs())
-	searchtest.SyncSource(t, x, index.Source{Label: "b", Priority: 1}, searchtest.Three().Refs())
+	searchtest.SyncSource(t, x, store.Source{Label: "a", Priority: 2}, searchtest.Three().Refs())
+	searchtest.SyncSource(t, x, store.Source{Label: "b", Priority: 1}, searchtest.Three().Refs())
 	e, err := x.Lookup(t.Context(), "pdf", nil)
 	if err != nil || e.Source != "a" {
 		t.Errorf("pdf is %+v, %v", e, err)
 	}
-	searchtest.SyncSource(t, x, index.Source{Label: "b", Priority: 3}, searchtest.Three().Refs())
+	searchtest.SyncSource(t, x, store.Source{Label: "b", Priority: 3}, searchtest.Three().Refs())
 	if e, err = x.Lookup(t.Context(), "pdf", nil); err != nil || e.Source != "b" {
 		t.Errorf("after the change pdf is %+v, %v", e, err)
 	}
@@ -322,7 +323,7 @@ func TestSyncCancelled(t *testing.T) {
 	for _, at := range []int{index.Batch / 2, index.Batch} {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
-		r, err := x.Sync(ctx, index.Source{Label: "a", Root: "/a"}, mapped(src.Refs(), func(r *skill.Ref) {
+		r, err := x.Sync(ctx, store.Source{Label: "a", Root: "/a"}, mapped(src.Refs(), func(r *skill.Ref) {
 			if n++; n == at+1 {
 				cancel()
 			}
@@ -349,7 +350,7 @@ func TestSyncCancelledWhileReading(t *testing.T) {
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(searchtest.Skill("old", "d", "b")).Refs())
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := x.Sync(ctx, index.Source{Label: "a", Root: "/a"}, mapped(searchtest.Three().Refs(), func(r *skill.Ref) {
+	r, err := x.Sync(ctx, store.Source{Label: "a", Root: "/a"}, mapped(searchtest.Three().Refs(), func(r *skill.Ref) {
 		load := r.Load
 		r.Load = func() (*skill.Skill, error) { cancel(); return load() }
 	}))
@@ -357,7 +358,7 @@ func TestSyncCancelledWhileReading(t *testing.T) {
 		t.Errorf("error %v, complete %v", err, r.Complete)
 	}
 	wantNames(t, x, "csv", "git", "old", "pdf")
-	if r, err := x.Sync(ctx, index.Source{Label: "a", Root: "/a"}, searchtest.TreeOf().Refs()); err == nil || r.Complete {
+	if r, err := x.Sync(ctx, store.Source{Label: "a", Root: "/a"}, searchtest.TreeOf().Refs()); err == nil || r.Complete {
 		t.Errorf("a walk that ctx ended is complete; %v", err)
 	}
 	wantNames(t, x, "csv", "git", "old", "pdf")

@@ -15,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
@@ -162,7 +163,7 @@ func checkFinished(t *testing.T, when, path string, s step, want string) {
 	t.Helper()
 	db := sqlite.Defer(path, nil)
 	x := searchtest.Join(db, path, nil, nil)
-	x.Published(t.Context(), []index.Source{childSource()}) // what a hook asks first
+	x.Published(t.Context(), []store.Source{childSource()}) // what a hook asks first
 	if _, err := x.Sync(t.Context(), childSource(), s.tree.Refs()); err != nil {
 		t.Fatalf("%s: %v", when, err)
 	}
@@ -173,7 +174,7 @@ func checkFinished(t *testing.T, when, path string, s step, want string) {
 	if dump(t, x) != want {
 		t.Errorf("%s: the catalog differs from one that was not killed", when)
 	}
-	if !x.Published(t.Context(), []index.Source{childSource()}) {
+	if !x.Published(t.Context(), []store.Source{childSource()}) {
 		t.Errorf("%s: what is published cannot be used", when)
 	}
 	if err := errors.Join(x.Close(), db.Close()); err != nil {

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
@@ -29,7 +29,7 @@ func unwritableChild(dir string) error {
 	defer db.Close()
 	x := searchtest.Join(db, path, nil, nil)
 	defer x.Close()
-	src := index.Source{Label: "a", Root: "/a"}
+	src := store.Source{Label: "a", Root: "/a"}
 	step := func(version int) error {
 		skills := versionOf("a", version, 40)
 		for name, s := range skills {
@@ -61,7 +61,7 @@ func unwritableChild(dir string) error {
 	if err := errors.Join(os.Chmod(dir, 0o700), x.Publish(ctx, true), is("published again", x, 2)); err != nil {
 		return err
 	}
-	if !x.Published(ctx, []index.Source{src}) {
+	if !x.Published(ctx, []store.Source{src}) {
 		return errors.New("what is published cannot be used")
 	}
 	return searchDamaged(x, dir, func(when string, x *searchtest.Catalog) error { return is(when, x, 2) })

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // leave makes a source away that was there.
-func leave(t *testing.T, x *searchtest.Catalog, src index.Source) {
+func leave(t *testing.T, x *searchtest.Catalog, src store.Source) {
 	t.Helper()
 	gone := func(yield func(*skill.Ref, error) bool) { yield(nil, fmt.Errorf("%s: %w", src.Root, source.ErrAway)) }
 	if r := searchtest.SyncSource(t, x, src, iter.Seq2[*skill.Ref, error](gone)); !r.Away {
@@ -27,8 +27,8 @@ func leave(t *testing.T, x *searchtest.Catalog, src index.Source) {
 func TestAway(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
-	first, second := index.Source{Label: "first", Root: "/1", Priority: 2}, index.Source{Label: "second", Root: "/2", Priority: 1}
-	for _, src := range []index.Source{first, second} {
+	first, second := store.Source{Label: "first", Root: "/1", Priority: 2}, store.Source{Label: "second", Root: "/2", Priority: 1}
+	for _, src := range []store.Source{first, second} {
 		tree := searchtest.TreeOf(searchtest.Skill("pdf", "animal forms of "+src.Label, "body"))
 		searchtest.SyncSource(t, x, src, tree.Refs())
 	}

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // essay is a body of n words, all different.
@@ -118,7 +118,7 @@ func TestCopiesPrecedence(t *testing.T) {
 		trees[c.originalIn] = append(trees[c.originalIn], original)
 		trees[c.forkIn] = append(trees[c.forkIn], fork)
 		for label, skills := range trees {
-			src := index.Source{Label: label, Root: "/" + label}
+			src := store.Source{Label: label, Root: "/" + label}
 			if label == c.high {
 				src.Priority = 1
 			}

@@ -7,18 +7,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // zoo has two sources with a name in common, and an empty one.
 func zoo(t *testing.T) *searchtest.Catalog {
 	t.Helper()
 	x := searchtest.New(t, nil)
-	searchtest.SyncSource(t, x, index.Source{Label: "home", Root: "/h", Priority: 2}, searchtest.TreeOf(
+	searchtest.SyncSource(t, x, store.Source{Label: "home", Root: "/h", Priority: 2}, searchtest.TreeOf(
 		searchtest.Skill("pdf-forms", "animal forms", "body", "office"),
 		searchtest.Skill("pdf-merge", "animal merge", "body", "Office", "files"),
 		searchtest.Skill("git", "animal git", "body", "code")).Refs())
@@ -26,8 +26,8 @@ func zoo(t *testing.T) *searchtest.Catalog {
 		"tools/pdf-forms": searchtest.Skill("pdf-forms", "animal forms at work", "body", "secret"),
 		"deploy":          searchtest.Skill("deploy", "animal deploy", "body", "code", "secret"),
 	}
-	searchtest.SyncSource(t, x, index.Source{Label: "work", Root: "/w", Priority: 1}, work.Refs())
-	searchtest.SyncSource(t, x, index.Source{Label: "empty", Root: "/e"}, searchtest.TreeOf().Refs())
+	searchtest.SyncSource(t, x, store.Source{Label: "work", Root: "/w", Priority: 1}, work.Refs())
+	searchtest.SyncSource(t, x, store.Source{Label: "empty", Root: "/e"}, searchtest.TreeOf().Refs())
 	return x
 }
 
@@ -295,8 +295,8 @@ func TestShadowedCopies(t *testing.T) {
 func TestFolderBeforeName(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
-	searchtest.SyncSource(t, x, index.Source{Label: "a", Priority: 1}, searchtest.TreeOf(searchtest.Skill("x", "d", "b")).Refs())
-	searchtest.SyncSource(t, x, index.Source{Label: "b"}, searchtest.Tree{"foo": searchtest.Skill("x", "d", "copy"), "bar": searchtest.Skill("foo", "d", "b")}.Refs())
+	searchtest.SyncSource(t, x, store.Source{Label: "a", Priority: 1}, searchtest.TreeOf(searchtest.Skill("x", "d", "b")).Refs())
+	searchtest.SyncSource(t, x, store.Source{Label: "b"}, searchtest.Tree{"foo": searchtest.Skill("x", "d", "copy"), "bar": searchtest.Skill("foo", "d", "b")}.Refs())
 	list, err := x.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
 	if err != nil {
 		t.Fatal(err)

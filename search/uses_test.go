@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // TestUses: without include, an agent sees what it uses. A private skill is seen by the agents
@@ -16,8 +16,8 @@ import (
 func TestUses(t *testing.T) {
 	t.Parallel()
 	x := zoo(t)
-	searchtest.SyncSource(t, x, index.Source{Label: "mine", Root: "/m", Priority: -1}, searchtest.Tree{".": searchtest.Skill("git", "animal of mine", "body", "office")}.Refs())
-	searchtest.SyncSource(t, x, index.Source{Label: "yours", Root: "/y", Priority: -2}, searchtest.Tree{".": searchtest.Skill("vault", "animal of yours", "body")}.Refs())
+	searchtest.SyncSource(t, x, store.Source{Label: "mine", Root: "/m", Priority: -1}, searchtest.Tree{".": searchtest.Skill("git", "animal of mine", "body", "office")}.Refs())
+	searchtest.SyncSource(t, x, store.Source{Label: "yours", Root: "/y", Priority: -2}, searchtest.Tree{".": searchtest.Skill("vault", "animal of yours", "body")}.Refs())
 	x.SetPolicy(&search.Policy{Private: []string{"hidden"}, Disabled: []search.Ban{{Rules: search.Rules{Names: []string{"deploy"}}}}}, map[string]string{"mine": "hidden", "yours": "hidden"})
 	all := []string{"home git", "home pdf-forms", "home pdf-merge"}
 	for _, tt := range []struct {
@@ -86,10 +86,10 @@ func TestUses(t *testing.T) {
 func TestUnmatchedUses(t *testing.T) {
 	t.Parallel()
 	x := zoo(t)
-	searchtest.SyncSource(t, x, index.Source{Label: "mine", Root: "/m", Priority: -1}, searchtest.TreeOf().Refs())
+	searchtest.SyncSource(t, x, store.Source{Label: "mine", Root: "/m", Priority: -1}, searchtest.TreeOf().Refs())
 	needy := searchtest.Skill("needy", "animal", "body")
 	needy.Needs = skill.Needs{Skills: []string{"git", "pdf-merge"}}
-	searchtest.SyncSource(t, x, index.Source{Label: "more", Root: "/o", Priority: -2}, searchtest.TreeOf(needy).Refs())
+	searchtest.SyncSource(t, x, store.Source{Label: "more", Root: "/o", Priority: -2}, searchtest.TreeOf(needy).Refs())
 	for _, tt := range []struct {
 		agent *search.Agent
 		want  []string

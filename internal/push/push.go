@@ -196,7 +196,7 @@ func (s *pushed) sync(ctx context.Context, st store.Store, priority int) error {
 	if s.Inline && !s.DryRun {
 		o.Inline, e = true, s.Embedder
 	}
-	at := index.Source{Label: s.label, Priority: priority, Origin: s.Origins[s.label]}
+	at := store.Source{Label: s.label, Priority: priority, Origin: s.Origins[s.label]}
 	s.result.Report, err = index.New(&joined{st, s}, e, &o).Sync(ctx, at, s.refs(ctx))
 	if err != nil {
 		return err

@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // A Source is one source of a catalog, with all of its skills.
 type Source struct {
-	index.Source
+	store.Source
 	Skills []*skill.Skill // each in its folder Dir
 	// Refused are folders with files that hold no usable skill.
 	Refused []string
@@ -85,8 +85,8 @@ const RareTag = "rarest"
 // description and without tags, and one with a body of 200 KB.
 func Generate(n int, seed uint64) []Source {
 	g := newGenerator(seed)
-	home := Source{Source: index.Source{Label: "home", Root: "/home", Priority: 2}, Refused: []string{"bad/one", "bad/two"}}
-	work := Source{Source: index.Source{Label: "work", Root: "/work", Priority: 1}, Refused: []string{"bad"}}
+	home := Source{Source: store.Source{Label: "home", Root: "/home", Priority: 2}, Refused: []string{"bad/one", "bad/two"}}
+	work := Source{Source: store.Source{Label: "work", Root: "/work", Priority: 1}, Refused: []string{"bad"}}
 	for i := range n {
 		sk := g.skill(i)
 		switch {
@@ -102,7 +102,7 @@ func Generate(n int, seed uint64) []Source {
 			work.Skills = append(work.Skills, sk)
 		}
 	}
-	return []Source{home, work, {Source: index.Source{Label: "empty", Root: "/empty"}}}
+	return []Source{home, work, {Source: store.Source{Label: "empty", Root: "/empty"}}}
 }
 
 // A generator makes texts in which a few words are everywhere and most are rare.

@@ -18,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // A Tree is a source for tests: skills by folder.
@@ -72,11 +73,11 @@ func (t Tree) Refs() iter.Seq2[*skill.Ref, error] {
 // Sync brings the source with a label in step. Its root is named after the label.
 func Sync(t testing.TB, c *Catalog, label string, refs iter.Seq2[*skill.Ref, error]) index.Report {
 	t.Helper()
-	return SyncSource(t, c, index.Source{Label: label, Root: "/" + label}, refs)
+	return SyncSource(t, c, store.Source{Label: label, Root: "/" + label}, refs)
 }
 
 // SyncSource brings a source in step, and ends the test on an error.
-func SyncSource(t testing.TB, c *Catalog, src index.Source, refs iter.Seq2[*skill.Ref, error]) index.Report {
+func SyncSource(t testing.TB, c *Catalog, src store.Source, refs iter.Seq2[*skill.Ref, error]) index.Report {
 	t.Helper()
 	r, err := c.Sync(t.Context(), src, refs)
 	try(t, err)

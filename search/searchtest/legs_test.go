@@ -19,6 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/memorytest"
 )
 
@@ -132,7 +133,7 @@ func TestCorpus(t *testing.T) {
 	t.Parallel()
 	testsize.Long(t)
 	skills := corpus(t, testsize.Rounds(300, 1200))
-	sources := []searchtest.Source{{Source: index.Source{Label: "corpus", Root: "/corpus"}, Skills: skills}}
+	sources := []searchtest.Source{{Source: store.Source{Label: "corpus", Root: "/corpus"}, Skills: skills}}
 	e, err := static.Default()
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
-	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
@@ -70,7 +69,7 @@ func newWorld(seed uint64) *world {
 	w := &world{rng: rand.New(rand.NewPCG(seed, 7)), away: make(map[string]bool)}
 	labels := [][]string{{"one", "two"}, {"one", "one/two", "two"}, {"user:.claude", "project:.claude"}}[w.rng.IntN(3)]
 	for _, label := range labels {
-		w.sources = append(w.sources, searchtest.Source{Source: index.Source{Label: label, Root: "/" + label, Priority: w.rng.IntN(3)}})
+		w.sources = append(w.sources, searchtest.Source{Source: store.Source{Label: label, Root: "/" + label, Priority: w.rng.IntN(3)}})
 	}
 	for range 2 + w.rng.IntN(39) {
 		w.add(&w.sources[w.rng.IntN(len(w.sources))])
