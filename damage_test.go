@@ -92,8 +92,8 @@ var calls = map[string]func(context.Context, *repertoire.Catalog) error{
 		_, err := c.Owner().Twins(ctx)
 		return err
 	},
-	"Standing": func(ctx context.Context, c *repertoire.Catalog) error {
-		_, err := c.Owner().Standing(ctx, "skill-07", "")
+	"Position": func(ctx context.Context, c *repertoire.Catalog) error {
+		_, err := c.Owner().Position(ctx, "skill-07", "")
 		return err
 	},
 	"Size": func(ctx context.Context, c *repertoire.Catalog) error {

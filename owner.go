@@ -108,10 +108,10 @@ func (o Owner) Twins(ctx context.Context) ([]search.Twin, error) {
 	return asked(ctx, o.c, func(s *state) ([]search.Twin, error) { return s.search.Twins(ctx) })
 }
 
-// Standing returns how a skill ranks for a prompt that ought to lead to it, "" for its
-// own description; see search.Searcher.Standing.
-func (o Owner) Standing(ctx context.Context, id, prompt string) (search.Standing, error) {
-	return asked(ctx, o.c, func(s *state) (search.Standing, error) { return s.search.Standing(ctx, id, prompt) })
+// Position returns how a skill ranks for a prompt that ought to lead to it, "" for its
+// own description; see search.Searcher.Position.
+func (o Owner) Position(ctx context.Context, id, prompt string) (search.Position, error) {
+	return asked(ctx, o.c, func(s *state) (search.Position, error) { return s.search.Position(ctx, id, prompt) })
 }
 
 // Coverage returns how many texts of the catalog have a vector of a model, see

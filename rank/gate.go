@@ -95,7 +95,7 @@ func (g Gate) Judge(scored []Scored, in Known) Demand {
 		return Demand{}
 	}
 	logit := g.Text
-	if in.Calibrated && slices.ContainsFunc(rest[:min(GateDepth, len(rest))], func(s *Scored) bool { _, ok := s.Near(); return ok }) {
+	if in.Calibrated && slices.ContainsFunc(rest[:min(GateDepth, len(rest))], func(s *Scored) bool { _, ok := s.CosineSum(); return ok }) {
 		logit = g.Vectors
 	}
 	d := logit.demand(rest, in)
@@ -124,7 +124,7 @@ func (l Logit) demand(rest []*Scored, in Known) Demand {
 	nearness, strength := 0.0, 0.0
 	for _, s := range rest[:min(GateDepth, len(rest))] {
 		strength = max(strength, min(s.Strength, maxStrength))
-		if near, ok := s.Near(); ok {
+		if near, ok := s.CosineSum(); ok {
 			nearness = max(nearness, near)
 		}
 	}

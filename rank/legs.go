@@ -37,7 +37,7 @@ func (v *Values) Set(l Leg, value float64) { v.values[l], v.has[l] = value, true
 func (v *Values) Value(l Leg) float64 { return v.values[l] }
 
 // Near reports whether a vector leg has a value, and returns the sum of them.
-func (v *Values) Near() (sum float64, ok bool) {
+func (v *Values) CosineSum() (sum float64, ok bool) {
 	for l := Text + 1; l < Legs; l++ {
 		sum, ok = sum+v.values[l], ok || v.has[l]
 	}

@@ -139,7 +139,7 @@ func TestOrderShuffled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	in := random(rng, 60)
 	for i := range in { // sums of these depend on their order
-		if _, ok := in[i].Near(); ok {
+		if _, ok := in[i].CosineSum(); ok {
 			in[i].Values = values(in[i].Value(rank.Text), rng.Float64()*2-1, rng.Float64()*2-1)
 		}
 	}
@@ -183,7 +183,7 @@ func TestOrderMonotone(t *testing.T) {
 
 // add adds to the value of a leg that has one.
 func add(c *rank.Candidate, l rank.Leg, x float64) {
-	if _, ok := c.Near(); ok || l == rank.Text {
+	if _, ok := c.CosineSum(); ok || l == rank.Text {
 		c.Set(l, c.Value(l)+x)
 	}
 }

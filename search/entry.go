@@ -79,7 +79,7 @@ func (x *directory) Lookup(ctx context.Context, id string, a *Agent) (e Entry, e
 
 // lookup is Lookup for a skill that the view lacks.
 func (h *held) lookup(v *snapshot.View, id string, a *Agent, missing *NotFoundError) (Entry, error) {
-	all, err := scopeOf(v, a, h.released)
+	all, err := scopeOf(v, a, h.onlyPrivate)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -126,7 +126,7 @@ func (x *directory) List(ctx context.Context, a *Agent, o *ListOptions) (list []
 	err = x.scopes.readHeld(ctx, a, func(v *snapshot.View, h *held) error {
 		all := v
 		if o.Held && h != nil {
-			sc, err := scopeOf(v, a, h.released)
+			sc, err := scopeOf(v, a, h.onlyPrivate)
 			if err != nil {
 				return err
 			}

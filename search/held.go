@@ -17,7 +17,7 @@ type held struct {
 	disabled, changed, untrusted snapshot.Skills
 	all                          snapshot.Skills // the skills of these three
 	private                      snapshot.Skills // the skills that only agents that use them see
-	released                     *held           // the same, but only private skills are kept out of scopes; nil means that none is private
+	onlyPrivate                  *held           // the same, but only private skills are kept out of scopes; nil means that none is private
 	key                          string          // identifies all and private for a calibration
 }
 
@@ -55,7 +55,7 @@ func (p *policy) apply(v *snapshot.View) *held {
 		return nil
 	}
 	if h.private.Count() > 0 {
-		h.released = &held{policy: p, private: h.private}
+		h.onlyPrivate = &held{policy: p, private: h.private}
 	}
 	h.key = identify(v, h.all.Or(h.private))
 	return h

@@ -22,8 +22,8 @@ type sieve struct {
 	distances []uint32 // by document
 	counts    []uint32 // number of documents, by distance
 
-	docs []uint32 // the selected documents, ascending
-	near []uint32 // their distances
+	docs          []uint32 // the selected documents, ascending
+	keptDistances []uint32 // their distances
 }
 
 // start finds the eligible documents among the first docs and returns their number.
@@ -89,7 +89,7 @@ func (v *sieve) keepByFirstBits(p promptCode, codes []byte, n int) {
 // gather selects the eligible documents below the limit, and the first ties documents at
 // the limit.
 func (v *sieve) gather(limit uint32, ties int) {
-	v.docs, v.near = v.docs[:0], v.near[:0]
+	v.docs, v.keptDistances = v.docs[:0], v.keptDistances[:0]
 	for i, w := range v.eligible {
 		for j, d := range v.distances[64*i : 64*i+64] {
 			if d > limit || w>>j&1 == 0 {
@@ -101,7 +101,7 @@ func (v *sieve) gather(limit uint32, ties int) {
 				}
 				ties--
 			}
-			v.docs, v.near = append(v.docs, uint32(64*i+j)), append(v.near, d)
+			v.docs, v.keptDistances = append(v.docs, uint32(64*i+j)), append(v.keptDistances, d)
 		}
 	}
 }
@@ -113,13 +113,13 @@ func (v *sieve) keepByAllBits(p promptCode, codes []byte, n int) {
 	var out [1]uint32
 	for i, doc := range v.docs {
 		p.distances(codes[int(doc)*size:(int(doc)+1)*size], out[:])
-		d := 2*v.near[i] + out[0]
-		v.near[i] = d
+		d := 2*v.keptDistances[i] + out[0]
+		v.keptDistances[i] = d
 		v.counts[d]++
 	}
 	limit, ties := v.limit(n)
 	left := v.docs[:0]
-	for i, d := range v.near {
+	for i, d := range v.keptDistances {
 		switch {
 		case d > limit || d == limit && ties == 0:
 			continue

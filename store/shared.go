@@ -79,11 +79,11 @@ type Bases interface {
 
 // A Watcher notices that another process has changed the catalog.
 type Watcher interface {
-	// Watch calls heard with the current State, and again after changes, once for those
+	// Watch calls changed with the current State, and again after changes, once for those
 	// that come close together, until ctx ends. It calls lost with an error when it cannot
-	// know the state any more, then tries again with growing pauses, and calls heard when
+	// know the state any more, then tries again with growing pauses, and calls changed when
 	// it knows again. It calls both from one goroutine, and returns ctx.Err().
-	Watch(ctx context.Context, heard func(State), lost func(error)) error
+	Watch(ctx context.Context, changed func(State), lost func(error)) error
 }
 
 // A Token lets those who bear it see a part of the catalog.
@@ -96,7 +96,7 @@ type Token struct {
 }
 
 // Tokens keeps the tokens of a catalog for all nodes. A changed token counts as no change
-// of the catalog, but a Watcher calls heard for it.
+// of the catalog, but a Watcher calls changed for it.
 type Tokens interface {
 	// Tokens returns all tokens, ordered by name.
 	Tokens(ctx context.Context) ([]Token, error)

@@ -98,7 +98,7 @@ func TestPoints(t *testing.T) {
 	none.class, near.class, measures.class, measures.text = isNone, isNear, isNone, "measures"
 	unusable := found(1)
 	unusable.usable = false
-	in := &input{shared: map[string]bool{"measures": true}}
+	in := &input{noneTexts: map[string]bool{"measures": true}}
 	got := pointsOf([]group{{samples: []sample{found(1), found(0), found(3), none, measures}}, {samples: []sample{unusable, found(2), none, near}}}, in.fits)
 	want := []point{{y: 1, weight: .7}, {y: 0, weight: .7}, {y: 1, weight: .7}, {y: 0, weight: 1.4}, {y: 1, weight: 1.75}, {y: 0, weight: 1.4}, {y: 0, weight: .35}}
 	if len(got) != len(want) {

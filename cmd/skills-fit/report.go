@@ -67,7 +67,7 @@ func ask(groups []group, odds func(string) float64) {
 
 // fits reports whether weights may be fitted to a sample: all but prompts that measure.
 func (in *input) fits(s *sample) bool {
-	return s.class != isNone || in.fitted[s.text] || !in.shared[s.text]
+	return s.class != isNone || in.fitted[s.text] || !in.noneTexts[s.text]
 }
 
 // held returns the samples of the prompts that need no skill and measure.
@@ -75,7 +75,7 @@ func (in *input) held(groups []group) []*sample {
 	var list []*sample
 	for _, g := range groups {
 		for i := range g.samples {
-			if s := &g.samples[i]; s.class == isNone && in.shared[s.text] && !in.fitted[s.text] {
+			if s := &g.samples[i]; s.class == isNone && in.noneTexts[s.text] && !in.fitted[s.text] {
 				list = append(list, s)
 			}
 		}

@@ -77,15 +77,15 @@ func (s *sample) wants() bool { return s.rank() >= 1 && s.rank() <= rank.GateDep
 
 // input is the contents of the files that the options name.
 type input struct {
-	sets     []*bench.Dataset
-	corpus   *bench.Dataset  // a set without skills of its own
-	none     []bench.Query   // all prompts that need no skill
-	prompts  []string        // that ask for a task
-	near     []string        // near misses of these
-	shared   map[string]bool // the same by text
-	fitted   map[string]bool // prompts that need no skill and are fitted to; the others measure
-	skills   []*skill.Skill  // from the corpus, shuffled, only as many as are used
-	embedder *static.Embedder
+	sets      []*bench.Dataset
+	corpus    *bench.Dataset  // a set without skills of its own
+	none      []bench.Query   // all prompts that need no skill
+	prompts   []string        // that ask for a task
+	near      []string        // near misses of these
+	noneTexts map[string]bool // the same by text
+	fitted    map[string]bool // prompts that need no skill and are fitted to; the others measure
+	skills    []*skill.Skill  // from the corpus, shuffled, only as many as are used
+	embedder  *static.Embedder
 }
 
 func readInput(o options) (*input, error) {
@@ -113,9 +113,9 @@ func readInput(o options) (*input, error) {
 			return nil, fmt.Errorf("%s: no prompt is of a kind that needs no skill", file)
 		}
 	}
-	in.shared = make(map[string]bool)
+	in.noneTexts = make(map[string]bool)
 	for _, q := range in.none {
-		in.shared[q.Text] = true
+		in.noneTexts[q.Text] = true
 	}
 	if in.skills, err = readSkills(o); err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (in *input) classes(fitted map[string]bool) []class {
 			switch {
 			case len(q.Wanted) > 0:
 				c.texts = append(c.texts, q.Text)
-			case q.NeedsNone() && !in.shared[q.Text]:
+			case q.NeedsNone() && !in.noneTexts[q.Text]:
 				own.texts = append(own.texts, q.Text)
 			}
 		}

@@ -21,7 +21,7 @@ const (
 // An asked prompt is one that ought to lead to a skill, and how the skill ranks for it.
 type askedPrompt struct {
 	text string // "" means the skill's own description
-	search.Standing
+	search.Position
 }
 
 // evalPrompts returns the prompts in the files of evals beside a skill that ought to lead
@@ -49,7 +49,7 @@ func (c *contents) evalPrompts() []string {
 func ask(ctx context.Context, c *repertoire.Catalog, id string, prompts []string) ([]askedPrompt, error) {
 	var list []askedPrompt
 	for _, text := range append([]string{""}, prompts...) {
-		standing, err := c.Owner().Standing(ctx, id, text)
+		standing, err := c.Owner().Position(ctx, id, text)
 		if err != nil {
 			return nil, err
 		}
@@ -166,14 +166,14 @@ func (d *diagnosis) unreachable(e examined) {
 	case own.Rank > 0 && own.Rank <= reachable:
 		return
 	default:
-		p.Message = "not even its own description leads to it: " + d.reason(e.entry.ID, own.Standing)
+		p.Message = "not even its own description leads to it: " + d.reason(e.entry.ID, own.Position)
 		p.Hint = "say in the description what only this skill does"
 	}
 	d.add(e.entry.Source, e.entry.ID, p, false)
 }
 
 // reason says which skills rank above one.
-func (d *diagnosis) reason(id string, s search.Standing) string {
+func (d *diagnosis) reason(id string, s search.Position) string {
 	var above []string
 	twins := 0
 	for _, r := range s.Above {

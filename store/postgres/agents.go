@@ -49,12 +49,12 @@ func (db *DB) Knows(ctx context.Context, agent string, limit time.Duration) (a A
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for err = asked.send(limited, conn); err == nil && !a.Known; {
-		var heard rollCall
+		var reply rollCall
 		n, failed := conn.WaitForNotification(limited)
-		if err = failed; err == nil && json.Unmarshal([]byte(n.Payload), &heard) == nil && heard.Answer && heard.Question == asked.Question {
+		if err = failed; err == nil && json.Unmarshal([]byte(n.Payload), &reply) == nil && reply.Answer && reply.Question == asked.Question {
 			a.Nodes++
-			a.Known = heard.Knows
-			a.Agents = append(a.Agents, heard.Agents...)
+			a.Known = reply.Knows
+			a.Agents = append(a.Agents, reply.Agents...)
 		}
 	}
 	slices.Sort(a.Agents)

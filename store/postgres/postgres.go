@@ -141,13 +141,13 @@ func (db *DB) ReadOnly() bool {
 func (db *DB) State(ctx context.Context) (store.State, error) {
 	s, err := db.reader.State(ctx)
 	if err == nil {
-		db.heard(s)
+		db.noteState(s)
 	}
 	return s, err
 }
 
-// heard remembers a state, unless it is older than one that is known already.
-func (db *DB) heard(s store.State) {
+// noteState remembers a state, unless it is older than one that is known already.
+func (db *DB) noteState(s store.State) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if s.Catalog != db.last.Catalog || s.Generation.Number >= db.last.Generation.Number {
@@ -255,7 +255,7 @@ func (db *DB) hello(ctx context.Context, conn *pgx.Conn) (*found, error) {
 		return nil, &missingError{fmt.Sprintf("the database has no catalog %q", db.opts.Catalog)}
 	}
 	f.catalog = *catalog
-	db.heard(now)
+	db.noteState(now)
 	db.found.Store(f)
 	return f, nil
 }

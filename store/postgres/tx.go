@@ -169,7 +169,7 @@ func (w *writer) finish(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("committing: %w", err)
 	}
-	w.db.heard(now)
+	w.db.noteState(now)
 	return nil
 }
 

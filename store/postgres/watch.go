@@ -14,19 +14,19 @@ import (
 
 var _ store.Watcher = (*DB)(nil)
 
-// A watcher follows a catalog on a connection of its own. It hears of changes at once where
+// A watcher follows a catalog on a connection of its own. It learns of changes at once where
 // NOTIFY arrives, and asks in any case: some poolers and replicas pass on no NOTIFY and say
 // nothing of it, and a connection may be dead without any sign.
 type watcher struct {
-	db    *DB
-	heard func(store.State)
-	lost  func(error)
+	db      *DB
+	changed func(store.State)
+	lost    func(error)
 
 	ask         time.Duration // between two questions
 	first, most time.Duration // pause before connecting again
 	limit       time.Duration // for the answer to one question
 
-	said  string // the last thing that heard or lost was called for
+	said  string // the last thing that changed or lost was called for
 	alive bool   // the present connection has answered
 }
 
@@ -37,8 +37,8 @@ type watchedAt struct {
 }
 
 // Watch implements store.Watcher.
-func (db *DB) Watch(ctx context.Context, heard func(store.State), lost func(error)) error {
-	w := &watcher{db: db, heard: heard, lost: lost}
+func (db *DB) Watch(ctx context.Context, changed func(store.State), lost func(error)) error {
+	w := &watcher{db: db, changed: changed, lost: lost}
 	w.ask, w.limit = 800*time.Millisecond, 10*time.Second
 	w.first, w.most = 100*time.Millisecond, 5*time.Second
 	return w.watch(ctx)
@@ -140,8 +140,8 @@ func (w *watcher) question(ctx context.Context, conn *pgx.Conn, catalog int64) e
 		return goneError()
 	}
 	w.alive = true
-	w.db.heard(now.State)
-	w.say(fmt.Sprint(now), func() { w.heard(now.State) })
+	w.db.noteState(now.State)
+	w.say(fmt.Sprint(now), func() { w.changed(now.State) })
 	return nil
 }
 

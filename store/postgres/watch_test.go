@@ -27,7 +27,7 @@ func watching(t *testing.T, url string, change func(*watcher)) <-chan said {
 	ctx, cancel := context.WithCancel(t.Context())
 	all := make(chan said, 1000)
 	w := &watcher{db: db, ask: time.Hour, limit: time.Minute, first: time.Millisecond, most: 8 * time.Millisecond}
-	w.heard = func(s store.State) { all <- said{state: s} }
+	w.changed = func(s store.State) { all <- said{state: s} }
 	w.lost = func(err error) { all <- said{err: err} }
 	change(w)
 	ended := make(chan error)

@@ -6,9 +6,9 @@ import (
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
 
-// TestStanding: a skill is first for its own description, and not for a prompt that fits
+// TestPosition: a skill is first for its own description, and not for a prompt that fits
 // another skill, even if the prompt names it. A copy says which skill stands for it.
-func TestStanding(t *testing.T) {
+func TestPosition(t *testing.T) {
 	t.Parallel()
 	x := searchtest.New(t, nil)
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(
@@ -29,12 +29,12 @@ func TestStanding(t *testing.T) {
 		{"form-fork", "", 0, "form"},
 		{"crane", "xyzzy", 0, ""},
 	} {
-		s, err := x.Standing(t.Context(), c.id, c.prompt)
+		s, err := x.Position(t.Context(), c.id, c.prompt)
 		if err != nil || s.Rank != c.rank || s.CopyOf != c.copyOf || c.rank > 0 && len(s.Above) != c.rank-1 {
 			t.Errorf("%s, %q: %+v, %v", c.id, c.prompt, s, err)
 		}
 	}
-	if _, err := x.Standing(t.Context(), "none", ""); err == nil {
+	if _, err := x.Position(t.Context(), "none", ""); err == nil {
 		t.Error("a skill that is not there has a standing")
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// A Standing says how a skill ranks for a prompt that ought to lead to it.
-type Standing struct {
+// A Position says how a skill ranks for a prompt that ought to lead to it.
+type Position struct {
 	Rank   int     // from 1, without copies; 0 means that the skill is no candidate
 	Score  float64 // comparable within one prompt only; 0 if Rank is 0
 	CopyOf string  // ID of the skill that is offered instead of this copy of it; "" means that it is none
@@ -24,13 +24,13 @@ type rival struct {
 	Score float64
 }
 
-// maxRivals is how many rivals a Standing has at most.
+// maxRivals is how many rivals a Position has at most.
 const maxRivals = 3
 
-// Standing ranks an offered skill for a prompt, "" for its own description, whose vector
+// Position ranks an offered skill for a prompt, "" for its own description, whose vector
 // is taken from the catalog. Names of skills in the prompt do not count, because a
 // description may name another skill to send people there. Nor does the reranker.
-func (x *reviewer) Standing(ctx context.Context, id, prompt string) (st Standing, err error) {
+func (x *reviewer) Position(ctx context.Context, id, prompt string) (p Position, err error) {
 	err = x.scopes.read(ctx, nil, func(v *snapshot.View) error {
 		i, err := lookup(v, id)
 		if err != nil {
@@ -42,10 +42,10 @@ func (x *reviewer) Standing(ctx context.Context, id, prompt string) (st Standing
 		if err := x.find(ctx, r, cmp.Or(words.CutMiddle(prompt, MaxPrompt), v.Doc(i).Description), x.pointOf(ctx, r, i, prompt)); err != nil {
 			return err
 		}
-		st = r.standing(i, r.distinct(rank.Order(r.candidates, r.prompt.full, *x.opts.Params)))
+		p = r.position(i, r.distinct(rank.Order(r.candidates, r.prompt.full, *x.opts.Params)))
 		return v.Err()
 	})
-	return st, err
+	return p, err
 }
 
 // pointOf returns a function that returns the point of a prompt, or of the description of
@@ -64,18 +64,18 @@ func (x *reviewer) pointOf(ctx context.Context, r *retrieval, i int, prompt stri
 	}
 }
 
-// standing returns the standing of skill i among scored skills, which are without copies.
-func (r *retrieval) standing(i int, scored []rank.Scored) (st Standing) {
+// position returns the position of skill i among scored skills, which are without copies.
+func (r *retrieval) position(i int, scored []rank.Scored) (p Position) {
 	if kept, ok := r.copyOf(i); ok {
-		st.CopyOf = r.view.ID(kept)
+		p.CopyOf = r.view.ID(kept)
 	}
 	at := slices.IndexFunc(scored, func(s rank.Scored) bool { return s.Key == i })
 	if at >= 0 {
-		st.Rank, st.Score = at+1, scored[at].Score
+		p.Rank, p.Score = at+1, scored[at].Score
 		scored = scored[:at]
 	}
 	for _, s := range scored[:min(maxRivals, len(scored))] {
-		st.Above = append(st.Above, rival{s.ID, s.Score})
+		p.Above = append(p.Above, rival{s.ID, s.Score})
 	}
-	return st
+	return p
 }
