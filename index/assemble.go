@@ -295,7 +295,7 @@ func (a *assembler) documents(ctx context.Context, entries []store.Entry, bodies
 				}
 				var d *snapshot.Document
 				if err == nil {
-					d, err = a.document(&part[i], rankings, bodies)
+					d, err = a.document(&part[i], rankings[part[i].Row], bodies)
 				}
 				if !yield(d, err) || err != nil {
 					return
@@ -308,29 +308,15 @@ func (a *assembler) documents(ctx context.Context, entries []store.Entry, bodies
 // bulk is how many skills are read at a time.
 const bulk = 256
 
-// rankings returns a function that returns what ranking needs about each of the entries. It
-// asks an engine that has store.BulkReader about all of them at once.
-func (a *assembler) rankings(ctx context.Context, entries []store.Entry) (func(row int64) (store.Ranking, error), error) {
-	all, ok := a.r.(store.BulkReader)
-	if !ok {
-		return func(row int64) (store.Ranking, error) { return a.ranking(ctx, row) }, nil
-	}
+// rankings returns what ranking needs about each of the entries, by row.
+func (a *assembler) rankings(ctx context.Context, entries []store.Entry) (map[int64]store.Ranking, error) {
 	rows := make([]int64, 0, len(entries))
 	for i := range entries {
 		if !entries[i].Refused {
 			rows = append(rows, entries[i].Row)
 		}
 	}
-	found, err := all.Rankings(ctx, a.model().Name, rows)
-	return func(row int64) (store.Ranking, error) { return found[row], nil }, err
-}
-
-// ranking returns what ranking needs about one skill.
-func (a *assembler) ranking(ctx context.Context, row int64) (r store.Ranking, err error) {
-	if r.Ranked, _, err = a.r.Ranked(ctx, row); err == nil && a.ranks != nil {
-		r.Vectors, err = a.r.Vectors(ctx, a.model().Name, row)
-	}
-	return r, err
+	return a.r.Rankings(ctx, a.model().Name, rows)
 }
 
 // ahead runs seq in a goroutine and buffers up to 64 values ahead of the consumer.
@@ -365,12 +351,8 @@ func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 	}
 }
 
-func (a *assembler) document(e *store.Entry, rankings func(row int64) (store.Ranking, error), bodies bool) (*snapshot.Document, error) {
-	d := newDocument(e)
-	r, err := rankings(e.Row)
-	if err != nil {
-		return nil, err
-	}
+func (a *assembler) document(e *store.Entry, r store.Ranking, bodies bool) (d *snapshot.Document, err error) {
+	d = newDocument(e)
 	d.Terms, d.Sketch = r.Terms, r.Sketch
 	if !bodies {
 		if d.Terms, err = withoutBody(d.Terms); err != nil {

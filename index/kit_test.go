@@ -136,11 +136,11 @@ func dump(t testing.TB, c *searchtest.Catalog) string {
 		if err != nil || !ok {
 			t.Fatalf("skill %s: %v, %v", e.Name, ok, err)
 		}
-		ranked, _, err := c.Store.Ranked(t.Context(), e.Row)
+		ranked, err := c.Store.Rankings(t.Context(), "", []int64{e.Row})
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintln(&b, names[e.Row], e.Name, e.Digest, e.Location, e.Refused, names[e.ShadowedBy], s.Body, s.Problems, ranked)
+		fmt.Fprintln(&b, names[e.Row], e.Name, e.Digest, e.Location, e.Refused, names[e.ShadowedBy], s.Body, s.Problems, ranked[e.Row])
 		for _, term := range words.Terms(e.Name + " " + e.Description + " " + s.Body) {
 			terms[term] = true
 		}

@@ -88,12 +88,12 @@ type Reader interface {
 	// Problems returns the problems of all skills, ordered by the precedence of their
 	// sources, then by path.
 	Problems(ctx context.Context) ([]Reported, error)
-	// Ranked returns what text ranking needs about a skill. ok is false if the skill is
-	// refused or there is no such row.
-	Ranked(ctx context.Context, row int64) (r Ranked, ok bool, err error)
-	// Vectors returns the vectors of a skill by a model, ordered by ordinal. Engines may
-	// round each value by up to 1/254 of the largest value in its vector.
-	Vectors(ctx context.Context, model string, row int64) ([]Vector, error)
+	// Rankings returns what ranking needs about the skills in these rows, by row, with their
+	// vectors by a model; "" means no vectors. It leaves out rows that do not exist and
+	// refused skills. Engines may round each value of a vector by up to 1/254 of the largest
+	// one in it. Callers ask about some hundred rows at a time, because an engine may be far
+	// away.
+	Rankings(ctx context.Context, model string, rows []int64) (map[int64]Ranking, error)
 	// Changes returns the rows of the skills that changed after a generation, ascending:
 	// skills that were put or deleted, skills whose Entry differs, and skills with new or
 	// other vectors by the model. ok is false if the catalog does not know: it never had this

@@ -113,6 +113,12 @@ type Ranked struct {
 	Sketch []byte      // summary of the body, to find copies
 }
 
+// A Ranking is what ranking needs about a skill.
+type Ranking struct {
+	Ranked
+	Vectors []Vector // ordered by ordinal
+}
+
 // A Text is one text of a skill. Each text has its own vector.
 type Text struct {
 	Row     int64 // row of the skill

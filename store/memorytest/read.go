@@ -109,7 +109,7 @@ func (r reader) Problems(ctx context.Context) ([]store.Reported, error) {
 	return list, err
 }
 
-func (r reader) Ranked(ctx context.Context, row int64) (store.Ranked, bool, error) {
+func (r reader) ranked(ctx context.Context, row int64) (store.Ranked, bool, error) {
 	c, err := r.at(ctx)
 	if k := c.skills[row]; k != nil && !k.Refused {
 		return k.ranked, err == nil, err
@@ -117,7 +117,7 @@ func (r reader) Ranked(ctx context.Context, row int64) (store.Ranked, bool, erro
 	return store.Ranked{}, false, err
 }
 
-func (r reader) Vectors(ctx context.Context, model string, row int64) ([]store.Vector, error) {
+func (r reader) vectors(ctx context.Context, model string, row int64) ([]store.Vector, error) {
 	c, err := r.at(ctx)
 	k := c.skills[row]
 	if k == nil || err != nil {
@@ -199,4 +199,26 @@ func (r reader) Models(ctx context.Context) ([]store.Model, error) {
 		list = append(list, m)
 	}
 	return list, err
+}
+
+// Rankings implements store.Reader.
+func (r reader) Rankings(ctx context.Context, model string, rows []int64) (map[int64]store.Ranking, error) {
+	found := make(map[int64]store.Ranking)
+	for _, row := range rows {
+		ranked, ok, err := r.ranked(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		all := store.Ranking{Ranked: ranked}
+		if model != "" {
+			if all.Vectors, err = r.vectors(ctx, model, row); err != nil {
+				return nil, err
+			}
+		}
+		found[row] = all
+	}
+	return found, nil
 }

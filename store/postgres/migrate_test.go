@@ -175,7 +175,7 @@ func TestRoles(t *testing.T) {
 		t.Errorf("the reader: %v; read-only: %v", err, r.ReadOnly())
 	}
 	err := r.View(t.Context(), func(in store.Reader) error {
-		all, err := in.(store.BulkReader).Rankings(t.Context(), "m", rows)
+		all, err := in.Rankings(t.Context(), "m", rows)
 		if len(all) != 1 || len(all[rows[0]].Vectors) != 1 {
 			t.Errorf("the reader sees %+v", all)
 		}

@@ -27,9 +27,8 @@ import (
 )
 
 var (
-	_ store.Store      = (*DB)(nil)
-	_ store.Joiner     = (*DB)(nil)
-	_ store.BulkReader = (*DB)(nil)
+	_ store.Store  = (*DB)(nil)
+	_ store.Joiner = (*DB)(nil)
 )
 
 // Options may be nil.

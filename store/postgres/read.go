@@ -202,31 +202,6 @@ func (r reader) Problems(ctx context.Context) ([]store.Reported, error) {
 	return all, err
 }
 
-// Ranked implements store.Reader.
-func (r reader) Ranked(ctx context.Context, row int64) (store.Ranked, bool, error) {
-	return one(query(ctx, r, "ranked", pgx.NamedArgs{"skill": row}, func(row pgx.Rows) (r store.Ranked, err error) {
-		var terms pgtype.DriverBytes
-		if err := row.Scan(&terms, &r.Sketch); err != nil {
-			return r, err
-		}
-		r.Terms, err = store.UnpackTerms(terms)
-		return r, err
-	}))
-}
-
-// Vectors implements store.Reader.
-func (r reader) Vectors(ctx context.Context, model string, row int64) ([]store.Vector, error) {
-	args := pgx.NamedArgs{"model": []byte(model), "skill": row}
-	return query(ctx, r, "vectors", args, func(row pgx.Rows) (v store.Vector, err error) {
-		var data pgtype.DriverBytes
-		if err := row.Scan(&v.Ordinal, &data); err != nil {
-			return v, err
-		}
-		v.Values, err = store.UnpackVector(data)
-		return v, err
-	})
-}
-
 // Changes implements store.Reader.
 func (r reader) Changes(ctx context.Context, since store.Generation, model string) ([]int64, bool, error) {
 	args := pgx.NamedArgs{"generation": since.Number, "token": since.Token, "model": []byte(model)}
@@ -285,7 +260,7 @@ func scanModel(row pgx.Rows) (m model, err error) {
 	return m, err
 }
 
-// Rankings implements store.BulkReader.
+// Rankings implements store.Reader.
 func (r reader) Rankings(ctx context.Context, model string, rows []int64) (map[int64]store.Ranking, error) {
 	type ranking struct {
 		row int64

@@ -105,7 +105,7 @@ func readAll(ctx context.Context, db *DB) error {
 			_, _, err = db.Skill(ctx, e.Row)
 		}
 		if err == nil {
-			_, _, err = db.Ranked(ctx, e.Row)
+			_, err = db.Rankings(ctx, "m", []int64{e.Row})
 		}
 	}
 	if err == nil {
@@ -218,7 +218,7 @@ func TestDamagedValue(t *testing.T) {
 	if _, _, err := db.Skill(t.Context(), ids[0]); !isCorrupt(err) {
 		t.Errorf("skill: %v, want an error of damage", err)
 	}
-	if _, err := db.Vectors(t.Context(), "m", ids[0]); !isCorrupt(err) {
+	if _, err := db.Rankings(t.Context(), "m", ids); !isCorrupt(err) {
 		t.Errorf("vectors: %v, want an error of damage", err)
 	}
 }

@@ -109,8 +109,27 @@ func (db *DB) Problems(ctx context.Context) ([]store.Reported, error) {
 	return list, err
 }
 
-// Ranked implements store.Reader.
-func (db *DB) Ranked(ctx context.Context, id int64) (r store.Ranked, ok bool, err error) {
+// Rankings implements store.Reader.
+func (db *DB) Rankings(ctx context.Context, model string, rows []int64) (map[int64]store.Ranking, error) {
+	found := make(map[int64]store.Ranking, len(rows))
+	for _, row := range rows {
+		r, ok, err := db.ranked(ctx, row)
+		if err == nil && ok && model != "" {
+			r.Vectors, err = db.vectors(ctx, model, row)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			found[row] = r
+		}
+	}
+	return found, nil
+}
+
+// ranked returns what text ranking needs about a skill. ok is false if there is none in this
+// row, or a refused one.
+func (db *DB) ranked(ctx context.Context, row int64) (r store.Ranking, ok bool, err error) {
 	err = db.query(ctx, "ranked", func(rows *sql.Rows) error {
 		ok = true
 		var terms sql.RawBytes
@@ -120,7 +139,7 @@ func (db *DB) Ranked(ctx context.Context, id int64) (r store.Ranked, ok bool, er
 		var err error
 		r.Terms, err = store.UnpackTerms(terms)
 		return err
-	}, sql.Named("skill", id))
+	}, sql.Named("skill", row))
 	return r, ok, err
 }
 
@@ -160,8 +179,8 @@ func (db *DB) Frequencies(ctx context.Context, terms []string) (map[string]int, 
 	return counts, total, err
 }
 
-// Vectors implements store.Reader.
-func (db *DB) Vectors(ctx context.Context, model string, id int64) ([]store.Vector, error) {
+// vectors returns the vectors of a skill by a model, ordered by ordinal.
+func (db *DB) vectors(ctx context.Context, model string, id int64) ([]store.Vector, error) {
 	var list []store.Vector
 	err := db.query(ctx, "vectors_of", func(rows *sql.Rows) error {
 		var v store.Vector

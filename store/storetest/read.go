@@ -63,8 +63,8 @@ func testRoundTrip(t *testing.T, s store.Store) {
 		got, ok, err := in.Skill(t.Context(), row)
 		wants(t, "skill", r.Skill)(got, err)
 		wants(t, "found", true)(ok, nil)
-		ranked, ok, err := in.Ranked(t.Context(), row)
-		wants(t, "ranked", r.Ranked)(ranked, err)
+		ranking, ok := Ranking(t, in, "m", row)
+		wants(t, "ranked", r.Ranked)(ranking.Ranked, nil)
 		wants(t, "is ranked", true)(ok, nil)
 		problems, err := in.Problems(t.Context())
 		wants(t, "problems", []store.Reported{{Source: "a", Row: row, Problem: r.Skill.Problems[0]}})(problems, err)
@@ -94,8 +94,8 @@ func testReplace(t *testing.T, s store.Store) {
 	if err != nil || !ok || got.Body != "fresh" || len(got.Problems) != 0 {
 		t.Errorf("skill %+v, %v, %v", got, ok, err)
 	}
-	ranked, _, err := s.Ranked(t.Context(), row)
-	wants(t, "ranked", fresh.Ranked)(ranked, err)
+	ranking, _ := Ranking(t, s, "m", row)
+	wants(t, "ranked", fresh.Ranked)(ranking.Ranked, nil)
 	texts, err := s.Unembedded(t.Context(), "m", 0, 9)
 	wants(t, "texts", []store.Text{{Row: row, Hash: fresh.Texts[0]}})(texts, err)
 	wants(t, "number of skills", 1)(State(t, s).Found, nil)
@@ -110,12 +110,10 @@ func testReplace(t *testing.T, s store.Store) {
 // checkNothing fails if a row has parts that only usable skills have.
 func checkNothing(t *testing.T, r store.Reader, row int64) {
 	t.Helper()
-	ranked, ok, err1 := r.Ranked(t.Context(), row)
-	vectors, err2 := r.Vectors(t.Context(), "m", row)
-	texts, embedded, err3 := r.Coverage(t.Context(), "m", []int64{row})
-	err := errors.Join(err1, err2, err3)
-	if err != nil || ok || len(ranked.Terms)+len(ranked.Sketch)+len(vectors)+texts+embedded != 0 {
-		t.Errorf("row %d has terms and sketch %q (%v), vectors %v, %d texts; %v", row, ranked, ok, vectors, texts, err)
+	ranking, ok := Ranking(t, r, "m", row)
+	texts, embedded, err := r.Coverage(t.Context(), "m", []int64{row})
+	if err != nil || ok || texts+embedded != 0 {
+		t.Errorf("row %d has terms, sketch and vectors %v (%v), %d texts; %v", row, ranking, ok, texts, err)
 	}
 }
 
@@ -164,8 +162,8 @@ func testNoTerms(t *testing.T, s store.Store) {
 		r := Record("pdf", "d", "b")
 		r.Fields, r.Ranked, r.Texts = skill.Fields{}, store.Ranked{Terms: none}, nil
 		row := Put(t, s, store.Source{Label: "a"}, r)[0]
-		if ranked, ok, err := s.Ranked(t.Context(), row); len(ranked.Terms)+len(ranked.Sketch) != 0 || !ok || err != nil {
-			t.Errorf("terms and sketch %q, %v, %v", ranked, ok, err)
+		if r, ok := Ranking(t, s, "m", row); len(r.Terms)+len(r.Sketch) != 0 || !ok {
+			t.Errorf("terms and sketch %q, %v", r.Ranked, ok)
 		}
 		texts, _, err := s.Coverage(t.Context(), "m", nil)
 		wants(t, "texts", 0)(texts, err)

@@ -33,11 +33,8 @@ func vectors(t *testing.T, r store.Reader, model string) []string {
 	slices.Sort(rows)
 	list := []string{}
 	for _, row := range rows {
-		vectors, err := r.Vectors(t.Context(), model, row)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, v := range vectors {
+		ranking, _ := Ranking(t, r, model, row)
+		for _, v := range ranking.Vectors {
 			list = append(list, fmt.Sprintf("%d/%d: %.1f", row, v.Ordinal, v.Values))
 		}
 	}
@@ -87,9 +84,10 @@ func testVectorValues(t *testing.T, s store.Store) {
 		r := Record("pdf", "d", "b")
 		row := Put(t, s, store.Source{Label: "a"}, r)[0]
 		Update(t, s, func(tx store.Tx) error { return tx.PutVectors("m", r.Texts, Packed(v)) })
-		got, err := s.Vectors(t.Context(), "m", row)
-		if err != nil || len(got) != 1 || len(got[0].Values) != len(v) {
-			t.Fatalf("%v became %v, %v", v, got, err)
+		ranking, _ := Ranking(t, s, "m", row)
+		got := ranking.Vectors
+		if len(got) != 1 || len(got[0].Values) != len(v) {
+			t.Fatalf("%v became %v", v, got)
 		}
 		most := float64(max(slices.Max(v), -slices.Min(v)))
 		for i, x := range v {

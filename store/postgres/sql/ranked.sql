@@ -1,1 +1,0 @@
-SELECT terms, sketch FROM repertoire.documents WHERE catalog = @catalog AND skill = @skill
