@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,9 +63,7 @@ type Setup struct {
 // name. In a corpus several skills may have the same name, in a catalog not: the second
 // skill is renamed "name-2", and so on.
 func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err error) {
-	if s == nil {
-		s = &Setup{}
-	}
+	s = cmp.Or(s, new(Setup))
 	c := &Catalog{ids: make(map[string]string), names: make(map[string]bool)}
 	if c.dir, err = os.MkdirTemp("", "repertoire-bench-"); err != nil {
 		return nil, err

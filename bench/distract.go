@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -93,9 +94,7 @@ func looks(d Document) []string {
 // Distract asks the prompts of s, the result of Run for the set, in the catalog of its
 // mixture, and adds the result to s.
 func Distract(ctx context.Context, c *Catalog, m *mixture, s *Set, opts *Options) error {
-	if opts == nil {
-		opts = &Options{}
-	}
+	opts = cmp.Or(opts, new(Options))
 	text := search.New(c.index, c.store, nil, nil)
 	answered := make(map[string]*promptResult, len(s.Queries))
 	for i := range s.Queries {

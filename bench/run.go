@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -30,9 +31,7 @@ type Options struct {
 // Run measures the prompts of d against c. It leaves out prompts that are labelled
 // neither with a skill nor as needing none.
 func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error) {
-	if opts == nil {
-		opts = &Options{}
-	}
+	opts = cmp.Or(opts, new(Options))
 	queries := append(d.Sample(opts.Limit, opts.Seed), c.known(d.nearMisses(opts.Limit, opts.Seed))...)
 	r := &runner{catalog: c, searcher: &searcher{Searcher: c.search}, modes: make(map[string]int)}
 	r.provider = contextprovider.New(r.searcher, nil) // nothing is pinned, so no file is read

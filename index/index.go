@@ -95,14 +95,9 @@ type catalog struct {
 }
 
 func newCatalog(st store.Store, embedder embed.Embedder, opts *Options) *catalog {
-	c := &catalog{store: st, embedder: embedder}
-	if opts != nil {
-		c.opts = *opts
-	}
-	if c.opts.Weights == nil {
-		w := DefaultWeights()
-		c.opts.Weights = &w
-	}
+	weights := DefaultWeights()
+	c := &catalog{store: st, embedder: embedder, opts: *cmp.Or(opts, new(Options))}
+	c.opts.Weights = cmp.Or(c.opts.Weights, &weights)
 	if c.opts.Now == nil {
 		c.opts.Now = time.Now
 	}

@@ -99,12 +99,8 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 		maps.Copy(found.Demands, s.Calibration.Demands)
 		found.Cosines = s.Calibration.Cosines
 	} else if vectors != nil && !onScale(e) {
-		spread, err := spreads(s, points)
-		if err != nil {
+		if found.Cosines, err = spreads(s, points); err != nil {
 			return nil, err
-		}
-		for leg := range spread {
-			found.Cosines[leg] = spread[leg]
 		}
 	}
 	var h *held
@@ -184,7 +180,7 @@ func (b *backgroundRun) demand(ctx context.Context, v *snapshot.View, i int) (fl
 
 // spreads returns the spreads of the cosines of prompts with the vectors of the skills of a
 // set. A sample of the skills is enough.
-func spreads(s *snapshot.Set, prompts []snapshot.Point) (spread [snapshot.Legs]rank.Spread, err error) {
+func spreads(s *snapshot.Set, prompts []snapshot.Point) (spread [snapshot.Legs]struct{ Mean, Deviation float64 }, err error) {
 	const sample = 500
 	var n, sums, squares [snapshot.Legs]float64
 	err = s.Read(func(v *snapshot.View) error {
@@ -207,7 +203,7 @@ func spreads(s *snapshot.Set, prompts []snapshot.Point) (spread [snapshot.Legs]r
 	})
 	for leg := range spread {
 		mean := sums[leg] / max(n[leg], 1)
-		spread[leg] = rank.Spread{Mean: mean, Deviation: math.Sqrt(max(0, squares[leg]/max(n[leg], 1)-mean*mean))}
+		spread[leg].Mean, spread[leg].Deviation = mean, math.Sqrt(max(0, squares[leg]/max(n[leg], 1)-mean*mean))
 	}
 	return spread, err
 }

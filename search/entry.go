@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,9 +121,7 @@ type ListOptions struct {
 // List returns the skills that the agent sees, sorted by name, also those of sources that
 // are away. o may be nil.
 func (x *directory) List(ctx context.Context, a *Agent, o *ListOptions) (list []Entry, err error) {
-	if o == nil {
-		o = new(ListOptions)
-	}
+	o = cmp.Or(o, new(ListOptions))
 	err = x.scopes.readHeld(ctx, a, func(v *snapshot.View, h *held) error {
 		all := v
 		if o.Held && h != nil {

@@ -181,9 +181,7 @@ type viewKey struct {
 // newScope works out a scope. Only malformed patterns are errors: rules and pinned skills
 // that match nothing may match skills that are added later.
 func newScope(v *snapshot.View, a *Agent, h *held) (*snapshot.Scope, error) {
-	if a == nil {
-		a = new(Agent)
-	}
+	a = cmp.Or(a, new(Agent))
 	if err := a.checkPatterns(); err != nil {
 		return nil, err
 	}

@@ -121,9 +121,7 @@ type Options struct {
 // embedder is nil, ranking is by text alone, and every answer says so. opts may be
 // nil.
 func New(sets Sets, st store.Reader, embedder embed.Embedder, opts *Options) *Searcher {
-	if opts == nil {
-		opts = new(Options)
-	}
+	opts = cmp.Or(opts, new(Options))
 	scopes := &scopes{sets: sets}
 	scopes.SetPolicy(opts.Policy, nil)
 	dir := &directory{scopes, opts.Missing}
@@ -132,10 +130,8 @@ func New(sets Sets, st store.Reader, embedder embed.Embedder, opts *Options) *Se
 	x.opts.Deadline = cmp.Or(x.opts.Deadline, 250*time.Millisecond)
 	x.opts.RerankDeadline = cmp.Or(x.opts.RerankDeadline, 500*time.Millisecond)
 	x.opts.RerankCandidates = cmp.Or(x.opts.RerankCandidates, 20)
-	if x.opts.Params == nil {
-		p := rank.Defaults()
-		x.opts.Params = &p
-	}
+	params := rank.Defaults()
+	x.opts.Params = cmp.Or(x.opts.Params, &params)
 	return &Searcher{scopes, dir, x, &explainer{x}, &reviewer{x}}
 }
 

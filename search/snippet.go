@@ -97,7 +97,7 @@ func (x *explainer) highlighter(ctx context.Context, v *snapshot.View, q Query) 
 			terms = append(terms, s.Term)
 		}
 	}
-	docs, all, err := x.frequencies(ctx, v, terms)
+	docs, all, err := x.leg(v.Set).frequencies(ctx, v, terms, v.Retriever().Lookup(terms))
 	if err != nil {
 		return nil, err
 	}
@@ -107,22 +107,10 @@ func (x *explainer) highlighter(ctx context.Context, v *snapshot.View, q Query) 
 		case s.Prefix != "":
 			h.add(s.Prefix, true, snapshot.InverseFrequency(1, all)/2) // a guess: how common a prefix is, is unknown
 		default:
-			h.add(s.Term, false, snapshot.InverseFrequency(max(docs[s.Term], 1), all))
+			h.add(s.Term, false, snapshot.InverseFrequency(max(docs[slices.Index(terms, s.Term)], 1), all))
 		}
 	}
 	return h, nil
-}
-
-// frequencies returns in how many skills each term occurs, and the number of all skills.
-func (x *explainer) frequencies(ctx context.Context, v *snapshot.View, terms []string) (map[string]int, int, error) {
-	if engine, ok := x.engine(v.Set); ok {
-		return engine.engine.Frequencies(ctx, terms)
-	}
-	docs := make(map[string]int, len(terms))
-	for i, n := range v.Retriever().Frequencies(v.Retriever().Lookup(terms), len(terms)) {
-		docs[terms[i]] = n
-	}
-	return docs, v.Set.Size(), v.Err()
 }
 
 // add adds a term or a prefix to what h finds.

@@ -164,8 +164,8 @@ type pattern struct {
 // so on, and of these the cheapest first. So no skill takes the time of the others by having
 // many.
 func patternsOf(v *snapshot.View) []*pattern {
-	type keyOfPatterns struct{}
-	list, err := v.Set.Cached(keyOfPatterns{}, func() (any, error) {
+	type key struct{}
+	list, _ := remember(v.Set, 1, key{}, func() ([]*pattern, error) { // after an error the view is of no use
 		var list []*pattern
 		for _, p := range v.Retriever().Patterns() {
 			if n := len(list); n > 0 && list[n-1].owners[0].Text == p.Text {
@@ -183,10 +183,7 @@ func patternsOf(v *snapshot.View) []*pattern {
 		slices.SortStableFunc(list, func(a, b *pattern) int { return cmp.Compare(turn(a), turn(b)) })
 		return list, v.Err()
 	})
-	if err != nil {
-		return nil
-	}
-	return list.([]*pattern)
+	return list
 }
 
 // matchPatterns tries the patterns of the skills in the scope that have room in the time for

@@ -51,14 +51,13 @@ func (a *Agent) unmatched(v *snapshot.View, key string, r Rules, effect string) 
 func (p *policy) unmatched(v *snapshot.View) (list []skill.Problem) {
 	for _, b := range p.Disabled {
 		before := len(list)
-		b.unmatched(v, func(part, _, why string) {
+		found := func(rule, why string) {
 			list = append(list, skill.Problem{Rule: "policy", Severity: skill.Warning, Path: b.Place.File, Line: b.Place.Line,
-				Message: fmt.Sprintf("disabled: %s: %s", part, why), Hint: "correct or remove it; it disables nothing"})
-		})
+				Message: fmt.Sprintf("disabled: %s: %s", rule, why), Hint: "correct or remove it; it disables nothing"})
+		}
+		b.unmatched(v, func(part, _, why string) { found(part, why) })
 		if len(list) == before && b.Within != nil && p.banned(v, &b).Count() == 0 {
-			list = append(list, skill.Problem{Rule: "policy", Severity: skill.Warning, Path: b.Place.File, Line: b.Place.Line,
-				Message: fmt.Sprintf("disabled: %s: there is none in %s", b.Rules, strings.Join(b.Within, ", ")),
-				Hint:    "correct or remove it; it disables nothing"})
+			found(b.Rules.String(), "there is none in "+strings.Join(b.Within, ", "))
 		}
 	}
 	return list

@@ -85,10 +85,7 @@ type Skill struct {
 // later, the sources before have been pushed; the next Push does the rest. A dry run against
 // a catalog that does not exist compares with an empty one.
 func Push(ctx context.Context, st Store, sources []source.Source, o *Options) (*Result, error) {
-	p := &pusher{store: st}
-	if o != nil {
-		p.Options = *o
-	}
+	p := &pusher{store: st, Options: *cmp.Or(o, new(Options))}
 	list, err := ordered(sources)
 	if err != nil {
 		return nil, err

@@ -59,9 +59,7 @@ var _ rerank.Reranker = (*Reranker)(nil)
 // New returns a reranker for the server of cfg. It reads the key from the environment
 // but does not connect.
 func New(cfg Config, opts *Options) (*Reranker, error) {
-	if opts == nil {
-		opts = &Options{}
-	}
+	opts = cmp.Or(opts, new(Options))
 	r := &Reranker{cfg: cfg, client: endpoint.Client(opts.HTTPClient)}
 	r.cfg.MaxChars = cmp.Or(cfg.MaxChars, 4000)
 	if err := r.configure(); err != nil {

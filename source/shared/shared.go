@@ -56,9 +56,7 @@ type Options struct {
 // New returns the source with the label of info. Its skills are not on disk, so it has no
 // Root.
 func New(files store.Files, info source.Info, o *Options) (*Source, error) {
-	if o == nil {
-		o = new(Options)
-	}
+	o = cmp.Or(o, new(Options))
 	switch {
 	case files == nil:
 		return nil, errors.New("source of a shared catalog without files")

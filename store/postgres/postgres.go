@@ -78,16 +78,8 @@ func Open(url string, o *Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{conf: conf}
-	if o != nil {
-		db.opts = *o
-	}
-	if db.opts.Catalog == "" {
-		db.opts.Catalog = "default"
-	}
-	if db.opts.Logger == nil {
-		db.opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	db := &DB{conf: conf, opts: *cmp.Or(o, new(Options))}
+	db.opts.Catalog, db.opts.Logger = cmp.Or(db.opts.Catalog, "default"), cmp.Or(db.opts.Logger, slog.New(slog.DiscardHandler))
 	db.name = nameOf(conf.ConnConfig) + "#" + db.opts.Catalog
 	db.reader = reader{db.run}
 	one := conf.Copy()
