@@ -45,7 +45,7 @@ func NewMixture(d *Dataset, others iter.Seq2[Document, error]) *mixture {
 		wanted := wantedOf(d)
 		for doc, err := range d.Corpus {
 			if err == nil && wanted[doc.ID] {
-				for _, l := range looks(doc) {
+				for _, l := range likenessKeys(doc) {
 					alike[l] = true
 				}
 			}
@@ -54,7 +54,7 @@ func NewMixture(d *Dataset, others iter.Seq2[Document, error]) *mixture {
 			}
 		}
 		for doc, err := range others {
-			if err == nil && slices.ContainsFunc(looks(doc), func(l string) bool { return alike[l] }) {
+			if err == nil && slices.ContainsFunc(likenessKeys(doc), func(l string) bool { return alike[l] }) {
 				m.leftOut++
 				continue
 			}
@@ -81,8 +81,8 @@ func wantedOf(d *Dataset) map[string]bool {
 	return wanted
 }
 
-// looks returns by what a copy of a skill is recognised.
-func looks(d Document) []string {
+// likenessKeys returns by what a copy of a skill is recognised.
+func likenessKeys(d Document) []string {
 	const start = 80 // characters of a description
 	list := []string{"name " + words.NameKey(d.Skill.Name)}
 	if text := strings.ToLower(words.Line(d.Skill.Description)); text != "" {

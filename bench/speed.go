@@ -242,7 +242,7 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 	for _, t := range []Task{{Name: "index-text", DB: m.db("text")}, {Name: "index", DB: m.db("vectors")}} {
 		m.step("indexing, task %s", t.Name)
 		t.Root = m.root()
-		s, err := own[indexSpeed](ctx, m, t)
+		s, err := runTask[indexSpeed](ctx, m, t)
 		if err != nil {
 			return size, err
 		}
@@ -274,7 +274,7 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 func (m *meter) measureCompiled(ctx context.Context) (size SpeedSize, err error) {
 	size.Skills, size.Origin, size.Compiled = m.n, "synthetic", true
 	m.step("compiling")
-	s, err := own[indexSpeed](ctx, m, Task{Name: "compile", Root: m.root(), DB: m.db("vectors"), Corpus: m.Corpus, Skills: m.n})
+	s, err := runTask[indexSpeed](ctx, m, Task{Name: "compile", Root: m.root(), DB: m.db("vectors"), Corpus: m.Corpus, Skills: m.n})
 	if err != nil {
 		return size, err
 	}
@@ -309,7 +309,7 @@ func (m *meter) answers(ctx context.Context, size *SpeedSize, list []leg) (legs 
 			}
 		}
 		for _, l := range legs {
-			p, err := own[answerSpeed](ctx, m, Task{Name: l.Name, Root: m.root(), DB: m.db("vectors")})
+			p, err := runTask[answerSpeed](ctx, m, Task{Name: l.Name, Root: m.root(), DB: m.db("vectors")})
 			if err != nil {
 				return legs, err
 			}

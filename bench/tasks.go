@@ -201,8 +201,8 @@ func rising(i int) string {
 	return string(word)
 }
 
-// own does a task in a new process, or in this one if there is no program.
-func own[T any](ctx context.Context, m *meter, t Task) (out T, err error) {
+// runTask does a task in a new process, or in this one if there is no program.
+func runTask[T any](ctx context.Context, m *meter, t Task) (out T, err error) {
 	if m.Program == "" {
 		result, err := t.Run(ctx)
 		out, _ = result.(T)
@@ -293,8 +293,8 @@ func bytesIn(dir string) (int64, error) {
 	return n, err
 }
 
-// hurry is how long the command "context" checks for changed skills.
-const hurry = 2 * time.Millisecond
+// glanceLimit is how long the command "context" checks for changed skills.
+const glanceLimit = 2 * time.Millisecond
 
 // glance measures the check for changed skills that the command does without the
 // database.
@@ -307,7 +307,7 @@ func (m *meter) glance(ctx context.Context) (g lookSpeed, err error) {
 			return 0, err
 		}
 		var found repertoire.Freshness
-		took, _ := timed(func() error { found = c.Owner().Glance(ctx, hurry); return nil })
+		took, _ := timed(func() error { found = c.Owner().Glance(ctx, glanceLimit); return nil })
 		g.Current, g.All = g.Current && found.Current, g.All && found.All
 		folders = append(folders, float64(found.Looked))
 		return took, c.Close()

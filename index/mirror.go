@@ -32,7 +32,7 @@ type Pulled struct {
 // It may be used from several goroutines, and starts none that outlives a call.
 type Mirror struct {
 	compiler
-	shelf
+	currentSet
 	pulling     sync.Mutex // held while files are written
 	calibrating calibrating
 }
@@ -42,7 +42,7 @@ type Mirror struct {
 func NewMirror(st store.Store, embedder embed.Embedder, opts *Options) *Mirror {
 	c := newCatalog(st, embedder, opts)
 	return &Mirror{
-		compiler: compiler{c, &counter{catalog: c}}, shelf: shelf{dir: c.dir}, calibrating: calibrating{catalog: c},
+		compiler: compiler{c, &counter{catalog: c}}, currentSet: currentSet{dir: c.dir}, calibrating: calibrating{catalog: c},
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // are current.
 type Publisher struct {
 	compiler
-	shelf
+	currentSet
 	seals       seals
 	publishing  sync.Mutex // held while files are written
 	calibrating calibrating
@@ -22,7 +22,7 @@ type Publisher struct {
 
 func newPublisher(c *catalog, counts *counter) *Publisher {
 	return &Publisher{
-		compiler: compiler{c, counts}, shelf: shelf{dir: c.dir},
+		compiler: compiler{c, counts}, currentSet: currentSet{dir: c.dir},
 		seals: seals{catalog: c}, calibrating: calibrating{catalog: c},
 	}
 }
@@ -122,11 +122,11 @@ func (p *Publisher) Close() error {
 	if p.dir != nil {
 		p.seals.settle(ctx)
 	}
-	return p.shelf.close()
+	return p.currentSet.close()
 }
 
-// A shelf holds the set that searches read. A set is never changed, only replaced.
-type shelf struct {
+// A currentSet holds the set that searches read. A set is never changed, only replaced.
+type currentSet struct {
 	dir    *snapshot.Directory // nil when snapshots stay in memory
 	set    atomic.Pointer[snapshot.Set]
 	load   sync.Mutex // held while a new set is made
@@ -134,7 +134,7 @@ type shelf struct {
 }
 
 // replace makes s the current set and closes the one before. The caller holds load.
-func (f *shelf) replace(s *snapshot.Set) {
+func (f *currentSet) replace(s *snapshot.Set) {
 	if f.dir != nil && s != f.set.Load() {
 		s.Calibration = f.dir.Calibration(s.Catalog)
 	}
@@ -145,7 +145,7 @@ func (f *shelf) replace(s *snapshot.Set) {
 
 // Discard removes the files of a damaged set. If the current set shares a file with
 // it, Discard closes the current set too.
-func (f *shelf) Discard(s *snapshot.Set) {
+func (f *currentSet) Discard(s *snapshot.Set) {
 	f.load.Lock()
 	defer f.load.Unlock()
 	if now := f.set.Load(); now != nil && now.Shares(s) {
@@ -159,7 +159,7 @@ func (f *shelf) Discard(s *snapshot.Set) {
 }
 
 // close closes the files that searches read.
-func (f *shelf) close() error {
+func (f *currentSet) close() error {
 	f.load.Lock()
 	defer f.load.Unlock()
 	f.closed = true

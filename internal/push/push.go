@@ -92,7 +92,7 @@ func Push(ctx context.Context, st Store, sources []source.Source, o *Options) (*
 	}
 	before, err := st.State(ctx)
 	if p.DryRun && errors.Is(err, fs.ErrNotExist) {
-		st = new(nothing)
+		st = new(emptyStore)
 		p.store, err = st, nil
 	}
 	for i := 0; i < len(list) && err == nil; i++ {

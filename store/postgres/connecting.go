@@ -22,10 +22,10 @@ func (e *unconnected) Error() string { return e.text }
 
 func (e *unconnected) Unwrap() error { return e.cause }
 
-// plainly returns err. If it tells that no connection could be made, it gets a text that says
+// withRemedy returns err. If it tells that no connection could be made, it gets a text that says
 // each reason once, and what to do. The driver repeats them for each way that it tried: of each
 // server with TLS and without.
-func plainly(err error) error {
+func withRemedy(err error) error {
 	var failed *pgconn.ConnectError
 	if !errors.As(err, &failed) {
 		return err

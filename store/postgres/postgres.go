@@ -288,7 +288,7 @@ func (db *DB) note(ctx context.Context, err error) error {
 	case isState(err, undefinedTable, invalidSchema, undefinedColumn), errors.Is(err, store.ErrStale):
 		db.found.Store(nil) // the next call looks at the schema again
 	}
-	return fmt.Errorf("%s: %w", db.name, plainly(err))
+	return fmt.Errorf("%s: %w", db.name, withRemedy(err))
 }
 
 // Error codes of PostgreSQL.

@@ -60,7 +60,7 @@ func (w *watcher) watch(ctx context.Context) error {
 			w.say("lost: "+err.Error(), func() { w.lost(err) })
 		}
 		select {
-		case <-time.After(about(pause)):
+		case <-time.After(jitter(pause)):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -68,8 +68,8 @@ func (w *watcher) watch(ctx context.Context) error {
 	}
 }
 
-// about returns a duration near d, so that many nodes do not ask at the same time.
-func about(d time.Duration) time.Duration {
+// jitter returns a duration near d, so that many nodes do not ask at the same time.
+func jitter(d time.Duration) time.Duration {
 	return d*3/4 + rand.N(d/2+1)
 }
 
@@ -147,7 +147,7 @@ func (w *watcher) question(ctx context.Context, conn *pgx.Conn, catalog int64) e
 
 // wait returns when the catalog may have changed.
 func (w *watcher) wait(ctx context.Context, conn *pgx.Conn, catalog int64) error {
-	limited, cancel := context.WithTimeout(ctx, about(w.ask))
+	limited, cancel := context.WithTimeout(ctx, jitter(w.ask))
 	defer cancel()
 	for {
 		n, err := conn.WaitForNotification(limited)
