@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -54,8 +55,10 @@ type indexTerm struct {
 	prefix bool
 }
 
-// joined joins expressions with an operator; nil means that there are none.
+// joined joins expressions with an operator, without those that are nil; nil means that there
+// are no others.
 func joined(o operator, of []expr) expr {
+	of = slices.DeleteFunc(slices.Clone(of), func(e expr) bool { return e == nil })
 	switch len(of) {
 	case 0:
 		return nil

@@ -12,32 +12,6 @@ import (
 // symbols, and one level may take 11.
 const maxDepth = 6
 
-// A node is a part of a parsed query. indexed returns it in the terms of the index; nil
-// means that none of its words is indexed. It also adds what the node asks for to t.sought.
-// columns are the columns in which that may be.
-type node interface {
-	indexed(t *translator, columns []string) expr
-}
-
-type (
-	listNode struct {
-		operator operator
-		of       []node
-	}
-	notNode struct {
-		keep node
-		drop *listNode
-	}
-	columnNode struct {
-		columns []string
-		of      node
-	}
-	nearNode struct {
-		phrases  []phrase // one without NEAR, any number with NEAR
-		distance int      // in words
-	}
-)
-
 // A phrase is a sequence of words.
 type phrase struct {
 	initial bool // "^": only at the start of a column
@@ -51,16 +25,16 @@ type part struct {
 	at     int  // in bytes
 }
 
-// parseSyntax parses a query; its errors are of type *SyntaxError. The language is
-// FTS5's with three differences: AND may also be left out next to parentheses,
+// parseSyntax parses a query into the terms of the index; nil means that none of its words is
+// indexed. Its errors are of type *SyntaxError. The language is FTS5's with three differences: AND may also be left out next to parentheses,
 // words may hold any character without a meaning in the language, and obvious
 // mistakes are errors.
-func parseSyntax(query string) (node, error) {
+func parseSyntax(query string, t *translator) (expr, error) {
 	tokens, err := lex(query)
 	if err != nil {
 		return nil, err
 	}
-	p := &syntaxParser{query: query, tokens: tokens}
+	p := &syntaxParser{query: query, tokens: tokens, to: t, columns: columnNames()}
 	if p.peek() == tokenEnd {
 		return nil, p.error(tokens[0], "the query is empty; write a word, or a phrase in quotes")
 	}
@@ -75,10 +49,12 @@ func parseSyntax(query string) (node, error) {
 }
 
 type syntaxParser struct {
-	query  string
-	tokens []token
-	pos    int
-	depth  int // of open parentheses
+	query   string
+	tokens  []token
+	pos     int
+	depth   int // of open parentheses
+	to      *translator
+	columns []string // in which the next operand is sought; nil means that it is excluded
 }
 
 func (p *syntaxParser) peek() tokenKind { return p.tokens[p.pos].kind }
@@ -105,9 +81,9 @@ func (p *syntaxParser) error(t token, format string, args ...any) error {
 	return syntaxError(p.query, t.at, format, args...)
 }
 
-// chain parses operands with an operator between them, and joins two or more of them.
-func (p *syntaxParser) chain(operator tokenKind, operand func() (node, error), join func([]node) node) (node, error) {
-	var list []node
+// chain parses operands with an operator between them, and joins them.
+func (p *syntaxParser) chain(operator tokenKind, operand func() (expr, error), join func([]expr) expr) (expr, error) {
+	var list []expr
 	for {
 		n, err := operand()
 		if err != nil {
@@ -122,37 +98,45 @@ func (p *syntaxParser) chain(operator tokenKind, operand func() (node, error), j
 			return nil, p.error(t, "%q needs a word or a phrase after it; add one, or remove %s", t.text, t.text)
 		}
 	}
-	if len(list) == 1 {
-		return list[0], nil
-	}
 	return join(list), nil
 }
 
-func allOf(list []node) node { return &listNode{and, list} }
-func anyOf(list []node) node { return &listNode{or, list} }
+func allOf(list []expr) expr { return joined(and, list) }
+func anyOf(list []expr) expr { return joined(or, list) }
 
 // OR binds weakest, then AND, then NOT. Two words without an operator between them
 // bind strongest.
 
-func (p *syntaxParser) or() (node, error)  { return p.chain(tokenOr, p.and, anyOf) }
-func (p *syntaxParser) and() (node, error) { return p.chain(tokenAnd, p.not, allOf) }
+func (p *syntaxParser) or() (expr, error)  { return p.chain(tokenOr, p.and, anyOf) }
+func (p *syntaxParser) and() (expr, error) { return p.chain(tokenAnd, p.not, allOf) }
 
-func (p *syntaxParser) not() (node, error) {
-	return p.chain(tokenNot, p.implicitAnd, func(list []node) node { return &notNode{list[0], &listNode{or, list[1:]}} })
+// not keeps nothing if nothing is left to keep: FTS5 cannot express "all but".
+func (p *syntaxParser) not() (expr, error) {
+	columns := p.columns
+	defer func() { p.columns = columns }()
+	operand := func() (expr, error) {
+		e, err := p.implicitAnd()
+		p.columns = nil // what follows is excluded
+		return e, err
+	}
+	return p.chain(tokenNot, operand, func(list []expr) expr {
+		keep, drop := list[0], anyOf(list[1:])
+		if keep == nil || drop == nil {
+			return keep
+		}
+		return &exceptExpr{keep, drop}
+	})
 }
 
 // implicitAnd parses operands without an operator between them.
-func (p *syntaxParser) implicitAnd() (node, error) {
-	var list []node
+func (p *syntaxParser) implicitAnd() (expr, error) {
+	var list []expr
 	for len(list) == 0 || p.startsOperand() {
 		n, err := p.operand()
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, n)
-	}
-	if len(list) == 1 {
-		return list[0], nil
 	}
 	return allOf(list), nil
 }
@@ -168,34 +152,41 @@ func (p *syntaxParser) startsOperand() bool {
 
 // operand parses a phrase, NEAR or an expression in parentheses, with or without a
 // column filter before it.
-func (p *syntaxParser) operand() (node, error) {
+func (p *syntaxParser) operand() (expr, error) {
 	at := p.tokens[p.pos]
-	columns, err := p.columns()
+	columns, err := p.filter()
 	if err != nil {
 		return nil, err
 	}
 	if columns != nil && p.peek() != '(' && p.peek() != '^' && !p.isText() {
 		return nil, p.error(p.tokens[p.pos], `a word, a phrase or "(" is expected after the column`)
 	}
-	var n node
+	outer := p.columns
+	if columns != nil {
+		p.columns = common(outer, columns)
+	}
+	var e expr
 	if p.peek() == '(' {
-		n, err = p.parenthesis()
+		e, err = p.parenthesis()
 	} else {
-		n, err = p.near()
+		e, err = p.near()
 	}
-	if err != nil || columns == nil {
-		return n, err
-	}
-	if len(columns) == 0 {
+	p.columns = outer
+	switch {
+	case err != nil || columns == nil:
+		return e, err
+	case len(columns) == 0:
 		return nil, p.error(at, "no column is left; there are %s", strings.Join(columnNames(), ", "))
+	case e == nil:
+		return nil, nil
 	}
-	return &columnNode{columns, n}, nil
+	return &columnExpr{columns, e}, nil
 }
 
 func (p *syntaxParser) isText() bool { return p.peek() == tokenWord || p.peek() == tokenQuoted }
 
-// columns parses a column filter; nil means that there is none.
-func (p *syntaxParser) columns() ([]string, error) {
+// filter parses a column filter; nil means that there is none.
+func (p *syntaxParser) filter() ([]string, error) {
 	start := p.pos
 	minus := p.accept('-')
 	var names []string
@@ -243,7 +234,7 @@ func (p *syntaxParser) column(names *[]string) error {
 	return nil
 }
 
-func (p *syntaxParser) parenthesis() (node, error) {
+func (p *syntaxParser) parenthesis() (expr, error) {
 	open := p.next()
 	if p.depth++; p.depth > maxDepth {
 		return nil, p.error(open, "parentheses are nested more than %d deep; remove some", maxDepth)
@@ -266,23 +257,27 @@ func (p *syntaxParser) parenthesis() (node, error) {
 }
 
 // near parses a single phrase, or NEAR(…) with phrases in it.
-func (p *syntaxParser) near() (node, error) {
+func (p *syntaxParser) near() (expr, error) {
 	t, then := p.tokens[p.pos], p.tokens[min(p.pos+1, len(p.tokens)-1)]
 	if t.kind != tokenWord || then.kind != '(' || !strings.EqualFold(t.text, "NEAR") {
 		one, err := p.phrase()
-		return &nearNode{phrases: []phrase{one}}, err
+		if err != nil {
+			return nil, err
+		}
+		return p.to.near([]phrase{one}, 0, p.columns), nil
 	}
 	if t.text != "NEAR" {
 		return nil, p.error(t, `write NEAR in capitals, or %q in quotes for the word`, t.text)
 	}
 	p.pos += 2
-	n := &nearNode{distance: 10} // as in FTS5
+	var phrases []phrase
+	distance := 10 // as in FTS5
 	for p.isText() {
 		one, err := p.phrase()
 		if err != nil {
 			return nil, err
 		}
-		n.phrases = append(n.phrases, one)
+		phrases = append(phrases, one)
 	}
 	if p.accept(',') {
 		number := p.next()
@@ -290,17 +285,17 @@ func (p *syntaxParser) near() (node, error) {
 		if number.kind != tokenWord || err != nil {
 			return nil, p.error(number, "the greatest distance is expected here, a number of words; write NEAR(a b, 5)")
 		}
-		n.distance = int(d)
+		distance = int(d)
 	}
 	switch {
 	case p.peek() == tokenEnd:
 		return nil, p.error(t, `"NEAR(" is not closed; add ")"`)
 	case !p.accept(')'):
 		return nil, p.error(p.tokens[p.pos], `words and phrases are expected in NEAR, then ")"; write NEAR(a b, 5)`)
-	case len(n.phrases) == 0:
+	case len(phrases) == 0:
 		return nil, p.error(t, "there is nothing in NEAR; write NEAR(a b, 5)")
 	}
-	return n, nil
+	return p.to.near(phrases, distance, p.columns), nil
 }
 
 // phrase parses words and quoted texts with + between them.

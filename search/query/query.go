@@ -53,16 +53,15 @@ func (s *Sought) matches(term string) bool {
 // Parse parses a query and translates it into the terms of the index. Its errors are of type
 // *SyntaxError.
 func Parse(query string) (*Query, error) {
-	root, err := parseSyntax(query)
+	t := &translator{analyzer: new(words.Analyzer)}
+	root, err := parseSyntax(query, t)
 	if err != nil {
 		return nil, err
 	}
-	t := &translator{analyzer: new(words.Analyzer)}
-	e := root.indexed(t, columnNames())
-	if e == nil {
+	if root == nil {
 		return nil, nothingLeft(query, t.unindexed)
 	}
-	return &Query{Sought: t.sought, root: e}, nil
+	return &Query{Sought: t.sought, root: root}, nil
 }
 
 // nothingLeft is the error for a query whose words are all too common to be indexed.

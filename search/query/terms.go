@@ -14,54 +14,27 @@ type translator struct {
 	sought    []Sought // in the order of the query
 }
 
-// indexed translates the operands, and joins them with the operator between them.
-func (n *listNode) indexed(t *translator, columns []string) expr {
-	var of []expr
-	for _, n := range n.of {
-		if e := n.indexed(t, columns); e != nil {
-			of = append(of, e)
-		}
-	}
-	return joined(n.operator, of)
-}
-
-// indexed returns nil if nothing is left to keep: FTS5 cannot express "all but".
-func (n *notNode) indexed(t *translator, columns []string) expr {
-	keep, drop := n.keep.indexed(t, columns), n.drop.indexed(t, nil) // nil: what is dropped is not sought
-	if keep == nil || drop == nil {
-		return keep
-	}
-	return &exceptExpr{keep, drop}
-}
-
-func (n *columnNode) indexed(t *translator, columns []string) expr {
-	of := n.of.indexed(t, common(columns, n.columns))
-	if of == nil {
-		return nil
-	}
-	return &columnExpr{n.columns, of}
-}
-
 // common returns the columns that are in both lists.
 func common(columns, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(columns), func(c string) bool { return !slices.Contains(others, c) })
 }
 
-// indexed returns the phrases as they are in the index. The index holds git, hub and
-// github for "GitHub", but only github for "github". So an identifier is searched for
-// as a whole. After another word, or at the start of a column, its parts stand in the
-// way: there it is also searched for with its parts.
-func (n *nearNode) indexed(t *translator, columns []string) expr {
-	whole, parts := &nearExpr{distance: n.distance}, &nearExpr{distance: n.distance}
+// near returns phrases as they are in the index, near each other; nil if none of their words is
+// indexed. columns are the columns in which they are sought, nil if they are excluded. The index
+// holds git, hub and github for "GitHub", but only github for "github". So an identifier is
+// searched for as a whole. After another word, or at the start of a column, its parts stand in
+// the way: there it is also searched for with its parts.
+func (t *translator) near(phrases []phrase, distance int, columns []string) expr {
+	whole, parts := &nearExpr{distance: distance}, &nearExpr{distance: distance}
 	differ := false
-	for _, p := range n.phrases {
+	for _, p := range phrases {
 		list := t.terms(p)
 		if len(list) == 0 {
 			t.unindexed = append(t.unindexed, p.parts...)
 			continue
 		}
 		t.seek(list, columns)
-		if len(n.phrases) == 1 && len(list) == 1 && list[0].start {
+		if len(phrases) == 1 && len(list) == 1 && list[0].start {
 			return startsWith(p, list[0].word)
 		}
 		w, all, inside := p.variants(list)
