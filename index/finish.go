@@ -98,7 +98,6 @@ func (s *run) awayEmpty() {
 		Hint:    "mount the disk; or remove its skills: skills index --forget " + s.src.Label,
 	}
 	s.report.Away, s.report.Complete = true, false
-	s.report.empty = []skill.Problem{p}
-	s.report.Problems = append(s.report.Problems, p)
+	s.report.walk, s.report.Problems = append(s.report.walk, p), append(s.report.Problems, p)
 	s.missed = append(s.missed, ".")
 }

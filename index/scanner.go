@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -99,19 +98,17 @@ func (s *Scanner) walk(ctx context.Context, all bool, found func(), finish func(
 	cut := false
 	for n, i := range order {
 		at := s.Sources()[i]
-		var problems []skill.Problem
 		first := len(seen.stamps)
 		refs := s.sources[i].Skills(ctx, func(t source.Trace) { seen.stamps = append(seen.stamps, stamp{i, t}) })
-		report, err := s.syncer.sync(ctx, at, watched(refs, found, &problems), options{all, identityOf(s.sources[i])})
+		report, err := s.syncer.sync(ctx, at, refs, options{all, identityOf(s.sources[i]), found})
 		reports[i] = report
 		if err != nil {
 			return walked(reports, order[:n+1]), err
 		}
 		cut = cut || report.cut
 		forgetStamps(seen.stamps[first:], report.again)
-		problems = append(problems, report.empty...)
 		seen.reports[i] = Report{
-			Source: report.Source, Found: report.Found, Complete: report.Complete, Away: report.Away, Problems: problems, failed: report.failed,
+			Source: report.Source, Found: report.Found, Complete: report.Complete, Away: report.Away, Problems: report.walk, failed: report.failed,
 		}
 	}
 	err = s.syncer.Retain(ctx, s.labels())
@@ -297,25 +294,6 @@ func (r *Report) add(part Report, read []*skill.Ref) {
 	r.Problems = slices.DeleteFunc(slices.Clone(r.Problems), func(p skill.Problem) bool { return p.Rule == unreadable && again(p) })
 	r.Problems = append(r.Problems, part.Problems...)
 	r.Complete = r.Complete && part.Complete
-}
-
-// watched passes on the skills of a walk. It calls found, unless that is nil, for
-// each skill, and collects the problems of the walk.
-func watched(refs iter.Seq2[*skill.Ref, error], found func(), problems *[]skill.Problem) iter.Seq2[*skill.Ref, error] {
-	return func(yield func(*skill.Ref, error) bool) {
-		for ref, err := range refs {
-			var own interface{ Problem() skill.Problem }
-			switch {
-			case err == nil && found != nil:
-				found()
-			case errors.As(err, &own):
-				*problems = append(*problems, own.Problem())
-			}
-			if !yield(ref, err) {
-				return
-			}
-		}
-	}
 }
 
 // Glance checks whether the catalog can answer as it is: whether its ranking is

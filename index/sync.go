@@ -45,7 +45,7 @@ type Report struct {
 	Took       time.Duration   `json:"-"`                    // from the begin of the walk to the last write
 
 	cut    bool            // the walk did not come to its end
-	empty  []skill.Problem // the folder is empty and another one, see run.finish
+	walk   []skill.Problem // of the walk itself
 	failed []skill.Problem // of the files that could not be read
 	again  []string        // folders of such files that no trace can watch
 }
@@ -69,6 +69,7 @@ func (x *Syncer) Sync(ctx context.Context, src store.Source, refs iter.Seq2[*ski
 type options struct {
 	all      bool          // read and write every skill, whatever is known of it
 	identity func() string // which folder is at the root now, see Identified; nil means that nobody knows
+	found    func()        // called for each SKILL.md that the walk finds; nil means no call
 }
 
 // sync implements Sync.
@@ -205,6 +206,9 @@ func (s *run) walk(ctx context.Context, refs iter.Seq2[*skill.Ref, error]) error
 			continue
 		}
 		s.report.Found++
+		if s.found != nil {
+			s.found()
+		}
 		s.seen[ref.Path] = true
 		if have, ok := s.known[ref.Path]; ok && !s.all && have.Stamp != "" && have.Stamp == ref.Stamp {
 			s.report.Unchanged++
@@ -227,6 +231,7 @@ func (s *run) walkError(err error) {
 	var own interface{ Problem() skill.Problem }
 	if errors.As(err, &own) {
 		p = own.Problem()
+		s.report.walk = append(s.report.walk, p)
 	}
 	s.report.Problems = append(s.report.Problems, p)
 	var incomplete interface{ Incomplete() bool }
