@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/search"
@@ -194,7 +195,7 @@ func whole(r *sandbox.Request) string {
 		}
 		line += " " + sandbox.Quote(arg)
 	}
-	return words.Shorten(words.Line(line), maxAsked)
+	return tidy.Shorten(tidy.Line(line), maxAsked)
 }
 
 // fingerprint tells a skill from what it was before.

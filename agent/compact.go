@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -185,7 +186,7 @@ func (s *shortening) trim(i int) {
 
 // cut leaves the first characters of a message and a mark, if that saves anything.
 func (s *shortening) cut(m *Message, characters int) {
-	short := words.First(m.Text, characters)
+	short := tidy.First(m.Text, characters)
 	all, left := words.Tokens(m.Text), words.Tokens(short)
 	short = fmt.Sprintf("%s\n[%d more tokens were left out here to save room.]", short, all-left)
 	if words.Tokens(short) < all {

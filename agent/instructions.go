@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -54,7 +54,7 @@ func (c *Conversation) anySkill(b contextprovider.Block) string {
 
 // howTo explains the tags. The examples use a skill that is there: small models repeat them.
 func howTo(name string, cfg *Config) string {
-	name = strings.TrimSpace(shielded(words.Line(name)))
+	name = strings.TrimSpace(shielded(tidy.Line(name)))
 	var b strings.Builder
 	b.WriteString(`How to work with skills: write one of these tags in your answer, on a line of its own, as plain text. In a code block, in backticks, in a block quote or in quotation marks it does nothing. Then end your answer: the next message brings the result.
 

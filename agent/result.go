@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/search"
@@ -36,7 +37,7 @@ func bounded(text string) string {
 	if len(text) <= maxText {
 		return text
 	}
-	start := words.Cut(text, maxText)
+	start := tidy.Cut(text, maxText)
 	return fmt.Sprintf("%s\n[%d more bytes are left out here: a message has no room for them]", start, len(text)-len(start))
 }
 
@@ -52,9 +53,9 @@ func about(b *contextprovider.Body, scripts bool) string {
 	}
 	for _, q := range b.Requires {
 		if q.Available {
-			t.WriteString("It asks for the skill " + words.Line(q.Name) + " too.\n")
+			t.WriteString("It asks for the skill " + tidy.Line(q.Name) + " too.\n")
 		} else {
-			t.WriteString("It asks for the skill " + words.Line(q.Name) + ", which is not there.\n")
+			t.WriteString("It asks for the skill " + tidy.Line(q.Name) + ", which is not there.\n")
 		}
 	}
 	return t.String() + lackText(b)
@@ -103,11 +104,11 @@ func printed(r *sandbox.Result) (stdout, stderr string, cut bool) {
 // readable returns an output without characters that a reader cannot see, and of a long one
 // the start and the end.
 func readable(output []byte) (text string, cut bool) {
-	text = words.Clean(string(output))
+	text = tidy.Clean(string(output))
 	if len(text) <= maxOutput {
 		return text, false
 	}
-	start, end := words.Cut(text, maxOutput*3/4), text[len(text)-maxOutput/4:]
+	start, end := tidy.Cut(text, maxOutput*3/4), text[len(text)-maxOutput/4:]
 	for len(end) > 0 && !utf8.RuneStart(end[0]) {
 		end = end[1:]
 	}
@@ -120,11 +121,11 @@ type message struct{ fact, hint string }
 
 // failure renders an error about something that a model asked for.
 func failure(tag string, in *instruction, m message) string {
-	attrs := attr("skill", words.Shorten(words.Line(in.skill), skill.MaxName))
+	attrs := attr("skill", tidy.Shorten(tidy.Line(in.skill), skill.MaxName))
 	if in.tag == tagRead {
-		attrs += attr("path", words.Shorten(words.Line(in.what), skill.MaxName))
+		attrs += attr("path", tidy.Shorten(tidy.Line(in.what), skill.MaxName))
 	}
-	return element(tag, attrs, shielded(words.Shorten(m.fact, maxFact)+"\n"+words.Shorten(m.hint, maxFact)))
+	return element(tag, attrs, shielded(tidy.Shorten(m.fact, maxFact)+"\n"+tidy.Shorten(m.hint, maxFact)))
 }
 
 // misuse renders the fault of a tag, and how the tag is written. Its … makes it no instruction.
@@ -157,7 +158,7 @@ func explain(err error, name string) message {
 	case known || errors.Is(err, skill.ErrNotFound):
 		return message{"Skill " + quoted(name) + " not found", "Use a name from the list of skills, as it is written there, or go on without one."}
 	}
-	return message{"Skill " + quoted(name) + " could not be read", words.Line(err.Error())}
+	return message{"Skill " + quoted(name) + " could not be read", tidy.Line(err.Error())}
 }
 
 // explainFile says why a file of a skill could not be read.
@@ -169,13 +170,13 @@ func (s *acts) explainFile(ctx context.Context, err error, in *instruction) mess
 		return message{"Illegal path " + quoted(in.what), sentence(illegal.Error())}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return message{"File " + quoted(in.what) + " could not be read", words.Line(err.Error())}
+		return message{"File " + quoted(in.what) + " could not be read", tidy.Line(err.Error())}
 	}
 	m := message{"File " + quoted(in.what) + " not found in skill " + quoted(in.skill), "The skill has no other files."}
 	body, err := s.body(ctx, in.skill)
 	var known []string
 	for _, r := range body.Resources {
-		known = append(known, words.Line(r.Path))
+		known = append(known, tidy.Line(r.Path))
 	}
 	if hint := strings.TrimPrefix(words.Suggest(in.what, known), "; "); err == nil && hint != "" {
 		m.hint = sentence(hint)
@@ -186,7 +187,7 @@ func (s *acts) explainFile(ctx context.Context, err error, in *instruction) mess
 // explainRun says why a command did not run.
 func explainRun(err error, name string) message {
 	if refused, ok := errors.AsType[*sandbox.Error](err); ok {
-		fact := words.Line(refused.Fact)
+		fact := tidy.Line(refused.Fact)
 		if !strings.HasPrefix(fact, "sh: ") {
 			fact = upper(fact)
 		}
@@ -195,7 +196,7 @@ func explainRun(err error, name string) message {
 	if _, ok := search.RefusalOf(err); ok {
 		return explain(err, name)
 	}
-	return message{"The command did not run", words.Line(err.Error())}
+	return message{"The command did not run", tidy.Line(err.Error())}
 }
 
 // upper returns a sentence with an upper-case letter at its start.
@@ -208,7 +209,7 @@ func upper(s string) string {
 
 // sentence returns the end of a message as a sentence.
 func sentence(s string) string {
-	if s = upper(words.Line(s)); s != "" && !strings.ContainsAny(s[len(s)-1:], ".?!") {
+	if s = upper(tidy.Line(s)); s != "" && !strings.ContainsAny(s[len(s)-1:], ".?!") {
 		s += "."
 	}
 	return s

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -118,10 +119,10 @@ func preload(ctx context.Context, c Catalog, a *search.Agent, how preloading) (p
 	}
 	skills := make([]string, len(bodies))
 	for i := range bodies {
-		skills[i] = "The instructions of the skill " + html.EscapeString(words.Line(bodies[i].ID)) + " have no room here. Load them before you begin.\n"
+		skills[i] = "The instructions of the skill " + html.EscapeString(tidy.Line(bodies[i].ID)) + " have no room here. Load them before you begin.\n"
 	}
 	text := func(about string) string {
-		return joined(words.Clean(a.Prompt), about+strings.Join(skills, ""), words.Clean(a.Instructions), how.intro)
+		return joined(tidy.Clean(a.Prompt), about+strings.Join(skills, ""), tidy.Clean(a.Instructions), how.intro)
 	}
 	p.text = text("")
 	for i := range bodies {

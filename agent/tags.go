@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // The tags of instructions, which a model writes.
@@ -48,7 +48,7 @@ func ownTags() []string {
 // prevent that a model turns it back into a tag, or does what a text tells it in words; that
 // is why a skill runs only what its list of tools allows, inside the walls of its executor.
 func shielded(text string) string {
-	text = words.Clean(text)
+	text = tidy.Clean(text)
 	var b strings.Builder
 	for {
 		i := strings.IndexAny(text, "<＜﹤")
@@ -77,15 +77,15 @@ func startsTag(s string) bool {
 	if s == "" || s[0] < utf8.RuneSelf && !strings.ContainsRune("ueras", unicode.ToLower(rune(s[0]))) {
 		return false // without a look at the rest, as nearly always
 	}
-	s = strings.ReplaceAll(norm.NFKC.String(words.Cut(s, longest)), "-", "_")
-	return slices.ContainsFunc(ownTags(), func(tag string) bool { return strings.EqualFold(words.First(s, len(tag)), tag) })
+	s = strings.ReplaceAll(norm.NFKC.String(tidy.Cut(s, longest)), "-", "_")
+	return slices.ContainsFunc(ownTags(), func(tag string) bool { return strings.EqualFold(tidy.First(s, len(tag)), tag) })
 }
 
 var lineEnds = strings.NewReplacer("\n", " ", "\t", " ", "\u2028", " ", "\u2029", " ")
 
 // attr returns an attribute with a blank before it; blanks in its value stay.
 func attr(name, value string) string {
-	return " " + name + `="` + shielded(html.EscapeString(lineEnds.Replace(words.Clean(value)))) + `"`
+	return " " + name + `="` + shielded(html.EscapeString(lineEnds.Replace(tidy.Clean(value)))) + `"`
 }
 
 // element returns an element on lines of its own. attrs come from attr, and content is

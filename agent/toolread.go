@@ -9,7 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // Bounds of what an answer quotes of names and errors, in characters.
@@ -19,7 +19,7 @@ const (
 )
 
 // line returns s on one line, with at most n characters.
-func line(s string, n int) string { return words.Shorten(words.Line(s), n) }
+func line(s string, n int) string { return tidy.Shorten(tidy.Line(s), n) }
 
 // readSkill answers with the instructions of a skill under a short header. The instructions of
 // skills that it requires follow while each fits whole: the model reads the others by their names.
@@ -218,7 +218,7 @@ func cut(s string, l lines) part {
 		case end-start+len(line) <= maxText:
 			end, p.last = end+len(line), p.of
 		case end == start: // it is too long itself
-			end, p.last, p.next = start+len(words.Cut(line, maxText)), p.of, p.of+1
+			end, p.last, p.next = start+len(tidy.Cut(line, maxText)), p.of, p.of+1
 		default:
 			p.next = p.of
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/search"
@@ -47,7 +48,7 @@ func (s *acts) problemOf(ctx context.Context, err error) *tool.Problem {
 	if ok {
 		return &tool.Problem{Fact: e.Fact, Hint: e.Hint}
 	}
-	return &tool.Problem{Fact: words.Shorten(words.Clean(err.Error()), maxMessage)}
+	return &tool.Problem{Fact: tidy.Shorten(tidy.Clean(err.Error()), maxMessage)}
 }
 
 // skillProblem returns what a model may read of an error about the skill that it calls name.

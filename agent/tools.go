@@ -8,6 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/search"
@@ -259,7 +260,7 @@ func (a *Agent) everything(ctx context.Context) (string, error) {
 	var b strings.Builder
 	var used words.TokenCount
 	for i, e := range entries {
-		line := fmt.Sprintf("- %s: %s\n", words.Line(e.ID), words.FirstSentence(words.Line(e.Description), maxListed))
+		line := fmt.Sprintf("- %s: %s\n", tidy.Line(e.ID), words.FirstSentence(tidy.Line(e.Description), maxListed))
 		used.Add(line)
 		if used.Tokens() > most {
 			fmt.Fprintf(&b, "and %d more, which list_skills finds\n", len(entries)-i)

@@ -15,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/intent"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -60,7 +61,7 @@ func foundOf(hits []search.Hit) []found {
 	list := make([]found, len(hits))
 	for i, h := range hits {
 		list[i] = found{
-			ID: h.ID, Name: h.Name, Description: words.Clean(h.Description), Source: h.Source, About: h.About,
+			ID: h.ID, Name: h.Name, Description: tidy.Clean(h.Description), Source: h.Source, About: h.About,
 			Probability: figures.Rounded(h.Probability), Relevant: h.Relevant, Location: h.Location, RequiredBy: h.RequiredBy,
 		}
 	}

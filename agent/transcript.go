@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -42,7 +42,7 @@ func (t Transcript) Markdown() string {
 	var b strings.Builder
 	b.WriteString("# Conversation")
 	if t.Agent != "" {
-		b.WriteString(" of agent " + words.Line(t.Agent))
+		b.WriteString(" of agent " + tidy.Line(t.Agent))
 	}
 	b.WriteString("\n")
 	for _, m := range t.Messages {
@@ -53,7 +53,7 @@ func (t Transcript) Markdown() string {
 	}
 	for _, u := range t.Skills {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d |\n",
-			strings.ReplaceAll(words.Line(u.Skill), "|", "\\|"), u.Offered, u.Loaded, u.Read, u.Ran, u.Failed, u.Tokens())
+			strings.ReplaceAll(tidy.Line(u.Skill), "|", "\\|"), u.Offered, u.Loaded, u.Read, u.Ran, u.Failed, u.Tokens())
 	}
 	if t.Usage != (Usage{}) {
 		fmt.Fprintf(&b, "\nThe server counted %d tokens in and %d out.\n", t.Usage.In, t.Usage.Out)
@@ -71,7 +71,7 @@ func (m *Message) markdown(b *strings.Builder) {
 	default:
 		b.WriteString("\n## Result")
 		if len(m.Skills) > 0 {
-			b.WriteString(" with the instructions of " + words.Line(strings.Join(m.Skills, ", ")))
+			b.WriteString(" with the instructions of " + tidy.Line(strings.Join(m.Skills, ", ")))
 		}
 		b.WriteString("\n")
 	}
@@ -79,7 +79,7 @@ func (m *Message) markdown(b *strings.Builder) {
 		b.WriteString("\n" + quote(m.Text))
 	}
 	for _, call := range m.Calls {
-		b.WriteString("\nCalls " + words.Line(call.Name) + ":\n\n" + quote(call.Arguments))
+		b.WriteString("\nCalls " + tidy.Line(call.Name) + ":\n\n" + quote(call.Arguments))
 	}
 	if m.Cut {
 		b.WriteString("\n(The answer was cut off: it reached the most tokens that the server writes, or the server ended it half-way.)\n")
@@ -89,6 +89,6 @@ func (m *Message) markdown(b *strings.Builder) {
 // quote returns a text as lines of a Markdown quote. Nothing in it reaches a terminal as a
 // control character.
 func quote(text string) string {
-	text = strings.TrimRight(words.Clean(text), "\n")
+	text = strings.TrimRight(tidy.Clean(text), "\n")
 	return "> " + strings.ReplaceAll(text, "\n", "\n> ") + "\n"
 }

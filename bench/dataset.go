@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -298,10 +299,10 @@ func document(l line, needID bool) (Document, error) {
 	if d.ID == "" || strings.TrimSpace(d.Name) == "" {
 		return Document{}, fmt.Errorf("%s: id and name are needed", l.at())
 	}
-	body := words.Clean(d.Body)
+	body := tidy.Clean(d.Body)
 	meta := skill.Meta{
-		Name:        words.Line(d.Name),
-		Description: words.First(strings.TrimSpace(words.Clean(d.Description)), skill.MaxDescription),
+		Name:        tidy.Line(d.Name),
+		Description: tidy.First(strings.TrimSpace(tidy.Clean(d.Description)), skill.MaxDescription),
 		Tags:        d.Tags,
 		Triggers:    d.Triggers,
 		Tokens:      words.Tokens(body),

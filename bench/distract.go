@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -85,8 +86,8 @@ func wantedOf(d *Dataset) map[string]bool {
 func likenessKeys(d Document) []string {
 	const start = 80 // characters of a description
 	list := []string{"name " + words.NameKey(d.Skill.Name)}
-	if text := strings.ToLower(words.Line(d.Skill.Description)); text != "" {
-		list = append(list, "description "+words.First(text, start))
+	if text := strings.ToLower(tidy.Line(d.Skill.Description)); text != "" {
+		list = append(list, "description "+tidy.First(text, start))
 	}
 	return list
 }

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -72,7 +73,7 @@ func (b Budget) withDefaults() Budget {
 }
 
 // byTool reports whether the model loads skills with a tool; else it opens their files.
-func (b Budget) byTool() bool { return b.Server != "" || words.Line(b.Intro) != "" }
+func (b Budget) byTool() bool { return b.Server != "" || tidy.Line(b.Intro) != "" }
 
 // A Block is level 1: the skills that fit a prompt, as a text for the model.
 type Block struct {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -87,7 +88,7 @@ func (f *layout) block(pinned []Body, entries []string) string {
 	// heading, but not the end of its element.
 	for _, p := range pinned {
 		fmt.Fprintf(&b, "<skill_content name=\"%s\" location=\"%s\">\n%s\n</skill_content>\n",
-			html.EscapeString(words.Line(p.Name)), html.EscapeString(place(p.Location)), fenced(p.Text))
+			html.EscapeString(tidy.Line(p.Name)), html.EscapeString(place(p.Location)), fenced(p.Text))
 	}
 	if len(entries) > 0 {
 		b.WriteString(f.before + strings.Join(entries, f.between) + f.after)
@@ -121,8 +122,8 @@ func layoutOf(b Budget, caveat string) (layout, error) {
 
 var lineEnds = strings.NewReplacer("\n", " ", "\t", " ", "\u2028", " ", "\u2029", " ")
 
-// place is words.Line for a location, in which each blank counts.
-func place(s string) string { return lineEnds.Replace(words.Clean(s)) }
+// place is tidy.Line for a location, in which each blank counts.
+func place(s string) string { return lineEnds.Replace(tidy.Clean(s)) }
 
 // AvailableSkills returns the <available_skills> element for the hits, in the
 // form of the Agent Skills reference but for the location, which is escaped
@@ -141,7 +142,7 @@ const (
 )
 
 func xmlEntry(h *search.Hit) string {
-	return "<skill>\n<name>\n" + escaped(words.Line(h.Name)) + "\n</name>\n<description>\n" + escaped(words.Line(h.Description)) +
+	return "<skill>\n<name>\n" + escaped(tidy.Line(h.Name)) + "\n</name>\n<description>\n" + escaped(tidy.Line(h.Description)) +
 		"\n</description>\n<location>\n" + escaped(place(h.Location)) + "\n</location>\n</skill>\n"
 }
 
@@ -151,7 +152,7 @@ func shortXMLEntry(h *search.Hit, located bool) string {
 	if located {
 		at = `" location="` + html.EscapeString(place(h.Location))
 	}
-	return `<skill name="` + html.EscapeString(words.Line(h.Name)) + at + `">` + escaped(words.Line(h.Description)) + "</skill>\n"
+	return `<skill name="` + html.EscapeString(tidy.Line(h.Name)) + at + `">` + escaped(tidy.Line(h.Description)) + "</skill>\n"
 }
 
 // opener matches what would make a line the start of something: a message of
@@ -188,7 +189,7 @@ var contentTag = lazyregexp.New(`(?i)<(\s*/?\s*(?:available_skills|(?:skill|reso
 // and the folder that its paths start at. Nothing in the instructions can end the element.
 func Element(b *Body) string {
 	return fmt.Sprintf("<skill_content name=\"%s\" root=\"%s\">\n%s\n</skill_content>\n",
-		html.EscapeString(words.Line(b.ID)), html.EscapeString(place(b.Folder)), fenced(b.Text))
+		html.EscapeString(tidy.Line(b.ID)), html.EscapeString(place(b.Folder)), fenced(b.Text))
 }
 
 // fenced keeps a body from closing its element, and from opening another that means something.
@@ -208,7 +209,7 @@ var markup = strings.NewReplacer(`\`, `\\`, "`", "'", "<", "&lt;", "*", `\*`, "[
 
 // markdown makes one line that is neither bold nor code and holds no link,
 // table or element.
-func markdown(s string) string { return markup.Replace(words.Line(s)) }
+func markdown(s string) string { return markup.Replace(tidy.Line(s)) }
 
 // codeSpan shows a location: in a code span a path needs no escapes, which who
 // copies it would have to undo.
@@ -249,7 +250,7 @@ func jsonOf(header string, pinned []Body, entries []string) string {
 		out.Note = header
 	}
 	for _, p := range pinned {
-		out.Pinned = append(out.Pinned, jsonPinned{words.Line(p.Name), place(p.Location), p.Text})
+		out.Pinned = append(out.Pinned, jsonPinned{tidy.Line(p.Name), place(p.Location), p.Text})
 	}
 	for _, e := range entries {
 		out.Skills = append(out.Skills, json.RawMessage(e))
@@ -258,7 +259,7 @@ func jsonOf(header string, pinned []Body, entries []string) string {
 }
 
 func jsonEntry(h *search.Hit, located bool) string {
-	entry := jsonSkill{Name: words.Line(h.Name), Description: words.Line(h.Description)}
+	entry := jsonSkill{Name: tidy.Line(h.Name), Description: tidy.Line(h.Description)}
 	if located {
 		entry.Location = place(h.Location)
 	}
@@ -310,7 +311,7 @@ func Introduction(n int, pinned []string, server, command string, unread int) st
 	if n == 0 {
 		return ""
 	}
-	how := fmt.Sprintf("`%s search TEXT` lists those that fit a text, and `%[1]s show NAME` prints the instructions of one.", words.Line(command))
+	how := fmt.Sprintf("`%s search TEXT` lists those that fit a text, and `%[1]s show NAME` prints the instructions of one.", tidy.Line(command))
 	if server != "" {
 		how = fmt.Sprintf("The tool `search_skills` of the MCP server %s finds those that fit a task, and `read_skill` returns the instructions of one.", escapedLine(server))
 	}
@@ -328,4 +329,4 @@ func Introduction(n int, pinned []string, server, command string, unread int) st
 	return text + "\n"
 }
 
-func escapedLine(s string) string { return escaped(words.Line(s)) }
+func escapedLine(s string) string { return escaped(tidy.Line(s)) }

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -122,11 +122,11 @@ type listed struct {
 }
 
 // clean is what a block should show of a field.
-func clean(s string) string { return strings.Join(strings.Fields(words.Clean(s)), " ") }
+func clean(s string) string { return strings.Join(strings.Fields(tidy.Clean(s)), " ") }
 
 // cleanPlace is clean for a location, in which blanks count.
 func cleanPlace(s string) string {
-	return regexp.MustCompile("[\n\t\u2028\u2029]").ReplaceAllString(words.Clean(s), " ")
+	return regexp.MustCompile("[\n\t\u2028\u2029]").ReplaceAllString(tidy.Clean(s), " ")
 }
 
 func show(hits []search.Hit, located bool) []listed {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -52,7 +53,7 @@ func TestLayout(t *testing.T) {
 // TestShortcuts: what spares plain fields the work changes none.
 func TestShortcuts(t *testing.T) {
 	for _, s := range oddFields {
-		if got, want := words.Line(s), strings.Join(strings.Fields(words.Clean(s)), " "); got != want {
+		if got, want := tidy.Line(s), strings.Join(strings.Fields(tidy.Clean(s)), " "); got != want {
 			t.Errorf("Line(%q) = %q, want %q", s, got, want)
 		}
 		if opener().MatchString(s) && !mayOpen(s) {

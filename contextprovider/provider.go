@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -63,7 +64,7 @@ type Content struct {
 
 // text returns the content without hidden characters, and how many there were.
 func (c *Content) text() (text string, hidden int) {
-	text, found := words.CleanAndCount(string(c.Data))
+	text, found := tidy.CleanAndCount(string(c.Data))
 	for _, h := range found {
 		hidden += h.Count
 	}

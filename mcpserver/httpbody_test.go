@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -73,7 +73,7 @@ func TestHTTPLongTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("\"Grüße\" 😀\n", 50_000)
-	want := words.CutMiddle(long, search.MaxPrompt)
+	want := tidy.CutMiddle(long, search.MaxPrompt)
 	prompt, err := json.Marshal(map[string]any{"session": "s", "prompt": long})
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // escaped returns a text as JSON in which every character is an escape.
@@ -22,7 +22,7 @@ func escaped(s string) string {
 	return b.String() + `"`
 }
 
-// FuzzCutStrings: each text in JSON is cut as words.CutMiddle cuts it, however it is written,
+// FuzzCutStrings: each text in JSON is cut as tidy.CutMiddle cuts it, however it is written,
 // and JSON stays JSON.
 func FuzzCutStrings(f *testing.F) {
 	for _, s := range []string{"", "short", "twenty characters it", strings.Repeat(`"\/`, 9), "a\\", strings.Repeat("ä", 30), strings.Repeat("😀€", 9), "\ud7ff\n\t\x00 and more of it", `{"a":["` + strings.Repeat("b", 40) + `\"",1]}`, `"\ud83d\ud83d\ude00\ud83d\ud83d"`, `"\u12`, `"abcdefghijklmnopqrst\`} {
@@ -49,7 +49,7 @@ func FuzzCutStrings(f *testing.F) {
 			if err := json.Unmarshal(cutStrings([]byte(text), n), &got); err != nil {
 				t.Fatalf("%s is cut to something else: %v", text, err)
 			}
-			if want := words.CutMiddle(s, n); len(got) != 2 || got[0] != want || got[1] != want {
+			if want := tidy.CutMiddle(s, n); len(got) != 2 || got[0] != want || got[1] != want {
 				t.Fatalf("%s is cut to %q, want %q", text, got, want)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -81,7 +81,7 @@ func clientOf(req mcp.Request) (client, caller string) {
 
 // message returns the text of an error as it is shown: shortened and without control
 // characters, because it may quote a request.
-func message(s string) string { return words.Shorten(words.Clean(s), maxMessage) }
+func message(s string) string { return tidy.Shorten(tidy.Clean(s), maxMessage) }
 
 // sendable returns err with a short message, and without data that is not JSON: the
 // protocol library puts a URI there in Go's quotes, and then fails to send it.

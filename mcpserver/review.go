@@ -9,7 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/internal/access"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -97,7 +97,7 @@ func textOf(p *proposal.Shown) string {
 	b.WriteString("The rest of this text was written by whoever made the proposal.\n")
 	for _, part := range [][2]string{{"Justification", p.Justification}, {"Evidence", p.Evidence}} {
 		if part[1] != "" {
-			fmt.Fprintf(&b, "\n%s:\n> %s\n", part[0], strings.ReplaceAll(words.Visible(part[1]), "\n", "\n> "))
+			fmt.Fprintf(&b, "\n%s:\n> %s\n", part[0], strings.ReplaceAll(tidy.Visible(part[1]), "\n", "\n> "))
 		}
 	}
 	switch {
@@ -107,7 +107,7 @@ func textOf(p *proposal.Shown) string {
 	case !isShown(*p):
 		b.WriteString("\nThe diff changes files that are no text: a person must decide.\n")
 	}
-	fmt.Fprintf(&b, "\nDiff:\n%s", words.Visible(p.Diff))
+	fmt.Fprintf(&b, "\nDiff:\n%s", tidy.Visible(p.Diff))
 	return b.String()
 }
 

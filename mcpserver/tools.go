@@ -12,7 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -197,7 +197,7 @@ const (
 
 // line returns s on one line, with at most n characters.
 func line(s string, n int) string {
-	return words.Shorten(words.Line(s), n)
+	return tidy.Shorten(tidy.Line(s), n)
 }
 
 // quoted returns the start of s in quotes, for a message: text from a caller must not

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -240,7 +241,7 @@ func (t *text) nearest(from int, want []string) string {
 }
 
 // excerpt quotes the start of a line.
-func excerpt(line string) string { return strconv.Quote(words.Shorten(words.Line(line), 100)) }
+func excerpt(line string) string { return strconv.Quote(tidy.Shorten(tidy.Line(line), 100)) }
 
 // unified returns the diff between the files of a skill before and after a change, as this
 // package keeps it: every line number is right.

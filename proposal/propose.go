@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -85,7 +86,7 @@ func (b *Box) ProposeNew(ctx context.Context, who Who, n Addition) (Proposal, er
 		return Proposal{}, err
 	}
 	if !skill.IsPortableName(n.Name) {
-		return Proposal{}, refuse("%q is no name for a skill; take lower-case letters, digits and single hyphens, %d at most", words.Shorten(n.Name, 80), skill.MaxName)
+		return Proposal{}, refuse("%q is no name for a skill; take lower-case letters, digits and single hyphens, %d at most", tidy.Shorten(n.Name, 80), skill.MaxName)
 	}
 	if _, err := b.catalog.Lookup(ctx, n.Name, who.Agent); err == nil {
 		return Proposal{}, refuse("there is a skill %s; propose a change of it, or take another name", n.Name)
@@ -125,7 +126,7 @@ func cleanFiles(files Files) (Files, error) {
 	for name, f := range files {
 		clean, err := skill.CleanPath(name)
 		if err != nil {
-			return nil, refuse("file %q: %w", words.Shorten(name, 80), err)
+			return nil, refuse("file %q: %w", tidy.Shorten(name, 80), err)
 		}
 		if _, ok := out[clean]; ok {
 			return nil, refuse("file %q is there twice", clean)
@@ -172,12 +173,12 @@ func validNames(before, after Files) error {
 	written := changed(before, after)
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if _, err := skill.CleanPath(name); err != nil {
-			return refuse("file %q: %w", words.Shorten(name, 80), err)
+			return refuse("file %q: %w", tidy.Shorten(name, 80), err)
 		}
 		switch _, ok := slices.BinarySearch(written, name); {
 		case ok && skill.IsSecret(name):
 			return refuse("file %q: only passwords and keys have this name, and they do not belong in a skill; take another name", name)
-		case ok && words.Clean(name) != name:
+		case ok && tidy.Clean(name) != name:
 			return refuse("file %q: the name has hidden characters; take another name", name)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/regular"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // WorkspaceVar is the environment variable with the path of Workspace.Dir.
@@ -43,7 +43,7 @@ func environ(path, home, workspace string, more map[string]string) ([]string, er
 	}
 	for name, value := range more {
 		if !validName(name) || strings.ContainsRune(value, 0) {
-			return nil, notOne("the environment variable `"+words.Line(name)+"` cannot be set",
+			return nil, notOne("the environment variable `"+tidy.Line(name)+"` cannot be set",
 				"its name may have letters, digits and _, and its value no zero byte")
 		}
 		env[name] = value

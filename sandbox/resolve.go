@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/regular"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // A resolver finds what a command line starts.
@@ -58,7 +58,7 @@ func (v *resolver) argv(line []string) (argv []string, script string, err error)
 	}
 	program, ok := v.look(line[0])
 	if !ok {
-		return nil, "", &Error{Reason: NotFound, Fact: "sh: " + words.Line(line[0]) + ": command not found", Hint: v.hintMissing(root, line[0])}
+		return nil, "", &Error{Reason: NotFound, Fact: "sh: " + tidy.Line(line[0]) + ": command not found", Hint: v.hintMissing(root, line[0])}
 	}
 	return append([]string{program}, line[1:]...), "", nil
 }
@@ -109,12 +109,12 @@ func (v *resolver) allow(spellings ...[]string) error {
 		return nil
 	}
 	if v.skill == "" {
-		return &Error{Reason: Refused, Fact: fmt.Sprintf("`%s` may run for a skill only", words.Line(words.Shorten(spellings[0][0], 80))),
+		return &Error{Reason: Refused, Fact: fmt.Sprintf("`%s` may run for a skill only", tidy.Line(tidy.Shorten(spellings[0][0], 80))),
 			Hint: "name the skill whose allowed-tools names it"}
 	}
 	rule := needed(v.allowed, spellings[0])
 	return &Error{Reason: Refused,
-		Fact: fmt.Sprintf("the skill %q does not allow `%s`", v.skill, words.Line(words.Shorten(strings.TrimPrefix(spellings[0][0], "./"), 80))),
+		Fact: fmt.Sprintf("the skill %q does not allow `%s`", v.skill, tidy.Line(tidy.Shorten(strings.TrimPrefix(spellings[0][0], "./"), 80))),
 		Hint: v.allowedWay(spellings) + fmt.Sprintf("to allow it, add `%s` to allowed-tools in its SKILL.md", rule)}
 }
 
@@ -126,7 +126,7 @@ func (v *resolver) allowedWay(spellings [][]string) string {
 	if !ok || by == "" || !allows(v.allowed, append([]string{by, file}, script[1:]...)) {
 		return ""
 	}
-	return "run it as `" + by + " " + words.Line(file) + "`, which it allows; or, "
+	return "run it as `" + by + " " + tidy.Line(file) + "`, which it allows; or, "
 }
 
 // inSkill reports whether name is an absolute path in the folder of the skill.
@@ -151,7 +151,7 @@ func (v *resolver) relative(name string) (string, bool) {
 
 // file returns the path of a file of the skill. program is what would open the file.
 func (v *resolver) file(files skillFiles, program, name string) (string, error) {
-	fact := program + ": " + words.Line(name) + ": "
+	fact := program + ": " + tidy.Line(name) + ": "
 	outside := &Error{Reason: Outside, Fact: fact + "Illegal path",
 		Hint: "it leads out of the skill's folder; use a path in this folder, or a command by its name"}
 	rel, ok := v.relative(name)
@@ -191,7 +191,7 @@ func hintFiles(files skillFiles, rel string) string {
 		var names []string
 		for _, e := range list {
 			if e.Type().IsRegular() && len(names) < 8 {
-				names = append(names, words.Line(path.Join(dir, e.Name())))
+				names = append(names, tidy.Line(path.Join(dir, e.Name())))
 			}
 		}
 		if len(names) > 0 {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // interpreters are the programs whose first argument is a script, by the ends of file names
@@ -54,7 +54,7 @@ const maxShebang = 256
 func (v *resolver) starter(root *os.Root, name, rel string) ([]string, error) {
 	head, mode, err := readHead(root, rel)
 	if err != nil {
-		return nil, &Error{Reason: NotExecutable, Fact: "sh: " + words.Line(name) + ": Permission denied", Hint: "make the file readable", Err: err}
+		return nil, &Error{Reason: NotExecutable, Fact: "sh: " + tidy.Line(name) + ": Permission denied", Hint: "make the file readable", Err: err}
 	}
 	line, isScript := bytes.CutPrefix(head, []byte("#!"))
 	by := interpreterOf(rel)
@@ -67,8 +67,8 @@ func (v *resolver) starter(root *os.Root, name, rel string) ([]string, error) {
 	case bytes.IndexByte(head, 0) >= 0:
 		return nil, nil // a binary
 	case by != "" && by != "sh":
-		return nil, &Error{Reason: NotExecutable, Fact: "sh: " + words.Line(name) + ": no interpreter is named in its first line",
-			Hint: "run it as `" + by + " " + words.Line(rel) + "`, or begin it with `#!/usr/bin/env " + by + "`"}
+		return nil, &Error{Reason: NotExecutable, Fact: "sh: " + tidy.Line(name) + ": no interpreter is named in its first line",
+			Hint: "run it as `" + by + " " + tidy.Line(rel) + "`, or begin it with `#!/usr/bin/env " + by + "`"}
 	}
 	sh, ok := v.look("sh")
 	if !ok {
@@ -81,11 +81,11 @@ func notExecutable(name, rel, by string, isScript bool) *Error {
 	if by == "" && isScript {
 		by = "sh"
 	}
-	hint := "make it executable: chmod +x " + words.Line(rel)
+	hint := "make it executable: chmod +x " + tidy.Line(rel)
 	if by != "" {
-		hint = "run it as `" + by + " " + words.Line(rel) + "`, or " + hint
+		hint = "run it as `" + by + " " + tidy.Line(rel) + "`, or " + hint
 	}
-	return &Error{Reason: NotExecutable, Fact: "sh: " + words.Line(name) + ": Permission denied", Hint: "the file is not executable; " + hint}
+	return &Error{Reason: NotExecutable, Fact: "sh: " + tidy.Line(name) + ": Permission denied", Hint: "the file is not executable; " + hint}
 }
 
 // readHead returns the begin of a file and its mode.
@@ -157,8 +157,8 @@ func (v *resolver) interpreter(name, file, arg string) ([]string, error) {
 	case runtime.GOOS == "windows":
 		found, ok = v.look(path.Base(file))
 	case !path.IsAbs(file):
-		return nil, badShebang(name, "its first line names "+words.Line(file)+", which is no absolute path",
-			"begin it with `#!/usr/bin/env "+words.Line(path.Base(file))+"`")
+		return nil, badShebang(name, "its first line names "+tidy.Line(file)+", which is no absolute path",
+			"begin it with `#!/usr/bin/env "+tidy.Line(path.Base(file))+"`")
 	default:
 		found, ok = program(path.Clean(file))
 	}
@@ -172,10 +172,10 @@ func (v *resolver) interpreter(name, file, arg string) ([]string, error) {
 }
 
 func badShebang(name, fact, hint string) *Error {
-	return &Error{Reason: BadShebang, Fact: "sh: " + words.Line(name) + ": bad interpreter: " + fact, Hint: hint}
+	return &Error{Reason: BadShebang, Fact: "sh: " + tidy.Line(name) + ": bad interpreter: " + fact, Hint: hint}
 }
 
 func missing(name, interpreter string) *Error {
-	return badShebang(name, words.Line(interpreter)+": No such file",
-		"install "+words.Line(path.Base(interpreter))+", or change the first line of the script")
+	return badShebang(name, tidy.Line(interpreter)+": No such file",
+		"install "+tidy.Line(path.Base(interpreter))+", or change the first line of the script")
 }

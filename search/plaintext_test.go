@@ -3,7 +3,7 @@ package search
 import (
 	"testing"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words/wordstest"
 )
 
@@ -34,7 +34,7 @@ func FuzzPlainText(f *testing.F) {
 	f.Add("#\ufe0f")
 	f.Fuzz(func(t *testing.T, markdown string) {
 		text := plainText(markdown)
-		if words.Line(text) != text {
+		if tidy.Line(text) != text {
 			t.Errorf("%+q became %+q, which is no clean line", markdown, text)
 		}
 	})

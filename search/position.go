@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -39,7 +39,7 @@ func (x *reviewer) Position(ctx context.Context, id, prompt string) (p Position,
 		r := x.retrieval(v)
 		defer x.analyzers.Put(r.analyzer)
 		r.nameless = true
-		if err := x.find(ctx, r, cmp.Or(words.CutMiddle(prompt, MaxPrompt), v.Doc(i).Description), x.pointOf(ctx, r, i, prompt)); err != nil {
+		if err := x.find(ctx, r, cmp.Or(tidy.CutMiddle(prompt, MaxPrompt), v.Doc(i).Description), x.pointOf(ctx, r, i, prompt)); err != nil {
 			return err
 		}
 		p = r.position(i, r.distinct(rank.Order(r.candidates, r.prompt.full, *x.opts.Params)))

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/rank"
 )
 
@@ -76,7 +76,7 @@ func (x *ranker) document(ctx context.Context, r *retrieval, i int) (string, err
 	if err != nil || !ok { // not ok: the skill was removed after the view was made
 		return text, err
 	}
-	return strings.TrimSpace(text + "\n\n" + words.Cut(s.Body, bodyStart)), nil
+	return strings.TrimSpace(text + "\n\n" + tidy.Cut(s.Body, bodyStart)), nil
 }
 
 // rerank returns one score for each document. At the deadline it returns an error,

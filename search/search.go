@@ -8,6 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/intent"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -227,7 +228,7 @@ func (r *retrieval) hit(s *rank.Scored) Hit {
 // retrieve runs the text leg while the embedder works, then the vector leg, and calls
 // f with what they found. It calls f again if a file turns out to be damaged.
 func (x *ranker) retrieve(ctx context.Context, q Query, f func(*retrieval) error) error {
-	text := words.CutMiddle(q.Text, MaxPrompt)
+	text := tidy.CutMiddle(q.Text, MaxPrompt)
 	return x.scopes.readHeld(ctx, q.Agent, func(v *snapshot.View, h *held) error {
 		v = q.narrowed(v)
 		r := x.retrieval(v)

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search/query"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -54,7 +55,7 @@ func (x *explainer) Snippets(ctx context.Context, q Query, entries []Entry, leng
 				return err
 			}
 			if ok {
-				out[n] = h.excerpt(plainText(words.Cut(s.Body, maxSnippetBody)), length)
+				out[n] = h.excerpt(plainText(tidy.Cut(s.Body, maxSnippetBody)), length)
 			}
 		}
 		return nil
@@ -344,7 +345,7 @@ func cellsOf(r rune) int {
 func plainText(markdown string) string {
 	var out strings.Builder
 	out.Grow(len(markdown))
-	for line := range strings.Lines(words.Clean(markdown)) {
+	for line := range strings.Lines(tidy.Clean(markdown)) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") || strings.Trim(line, "|-:=*_ +") == "" {
 			continue
@@ -357,7 +358,7 @@ func plainText(markdown string) string {
 			out.WriteString(word)
 		}
 	}
-	return words.Line(out.String()) // again: the mark before a variation selector may be gone
+	return tidy.Line(out.String()) // again: the mark before a variation selector may be gone
 }
 
 var marks = strings.NewReplacer("**", "", "__", "", "`", "", "|", " ")

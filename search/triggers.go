@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -193,7 +193,7 @@ func (r *retrieval) matchPatterns() {
 	if len(list) == 0 {
 		return
 	}
-	text := words.CutMiddle(r.prompt.text, maxPatternText)
+	text := tidy.CutMiddle(r.prompt.text, maxPatternText)
 	tried, steps := 0, 0
 	for _, p := range list {
 		owners := slices.DeleteFunc(slices.Clone(p.owners), func(o snapshot.Pattern) bool { return !r.view.Scope.In.Has(o.Doc) })

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // maxCompatibility is the specification's limit for the field, in code points.
@@ -57,7 +57,7 @@ func (c *checker) addLoaded() {
 		said[Problem{Rule: p.Rule, Line: p.Line}] = true
 	}
 	for _, p := range c.skill.Problems {
-		if p.Rule == words.InvalidUTF8 {
+		if p.Rule == tidy.InvalidUTF8 {
 			p.Severity = Error // the reference cannot read the file at all
 		}
 		if !said[Problem{Rule: p.Rule, Line: p.Line}] {

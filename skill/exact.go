@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // Exact returns the frontmatter of a SKILL.md as every reader of YAML 1.2 finds
@@ -56,7 +56,7 @@ func exactBlock(text string) (string, error) {
 			return "", fmt.Errorf("the line %s ends the frontmatter for some readers", quote(line))
 		}
 	}
-	switch _, hidden := words.CleanAndCount(b.yaml); {
+	switch _, hidden := tidy.CleanAndCount(b.yaml); {
 	case len(b.found) > 0:
 		return "", errors.New(b.found[0].Message)
 	case len(b.yaml) > MaxFrontmatter:
@@ -78,7 +78,7 @@ func checkExact(n *yaml.Node, depth int) error {
 	if n.Style&yaml.TaggedStyle != 0 {
 		return fmt.Errorf("line %d: the tag %s", n.Line+1, quote(n.Tag))
 	}
-	if n.Kind == yaml.ScalarNode && words.Clean(n.Value) != n.Value {
+	if n.Kind == yaml.ScalarNode && tidy.Clean(n.Value) != n.Value {
 		return fmt.Errorf("line %d: characters written as escapes that a reader cannot see", n.Line+1)
 	}
 	for i, c := range n.Content { // an alias has no Content: its target is checked where it stands

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // maxNameKept is the longest name that is kept. Anything longer is a sentence in
@@ -41,7 +41,7 @@ func (p *parser) fill(b *block) error {
 }
 
 // short bounds a text that is kept for each skill and that ranking does not use.
-func short(text string) string { return strings.TrimSpace(words.First(text, 2*maxCompatibility)) }
+func short(text string) string { return strings.TrimSpace(tidy.First(text, 2*maxCompatibility)) }
 
 // lookup returns the last non-empty field named key. If there is none, it returns
 // a non-empty field whose name differs only in case, else an empty one named key. A
@@ -105,7 +105,7 @@ func (p *parser) fillDescription(b *block) error {
 	case n > kept:
 		p.warn("description-too-long", f.line, fmt.Sprintf("description of %d characters; %d are used", n, kept),
 			"move details into the body")
-		description = words.Clean(strings.TrimSpace(words.First(description, kept)))
+		description = tidy.Clean(strings.TrimSpace(tidy.First(description, kept)))
 	case n > p.limits.Description:
 		p.warn("description-too-long", f.line, fmt.Sprintf("description of %d characters; the limit is %d", n, p.limits.Description),
 			"move details into the body")
@@ -132,7 +132,7 @@ func (p *parser) fillName(b *block) error {
 		p.judgeName(name, n, line)
 		return nil
 	}
-	folder := words.Line(p.folder)
+	folder := tidy.Line(p.folder)
 	switch folder {
 	case "", ".", "/", "..":
 		return p.refuse("missing-name", line, message+", and there is no folder to take it from", "add name: my-skill")
@@ -203,7 +203,7 @@ func nodeText(n *yaml.Node) string {
 	if n == nil {
 		return ""
 	}
-	return strings.TrimSpace(words.Clean(flatText(n)))
+	return strings.TrimSpace(tidy.Clean(flatText(n)))
 }
 
 // listItems returns the items of a list, or the parts of a text that is separated

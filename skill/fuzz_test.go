@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 func FuzzParse(f *testing.F) {
@@ -44,11 +44,11 @@ func FuzzParse(f *testing.F) {
 		texts := []string{s.Name, s.Description, s.WhenToUse, s.License, s.Compatibility, s.Author, s.Version, s.Body}
 		texts = slices.Concat(texts, s.Tags, s.Needs.Skills, s.Needs.Either, s.Needs.Optional, s.Needs.Commands, s.Needs.AnyOf, s.Needs.Env, s.AllowedTools)
 		for _, text := range allStrings(s.Frontmatter, texts) {
-			if !utf8.ValidString(text) || words.Clean(text) != text {
+			if !utf8.ValidString(text) || tidy.Clean(text) != text {
 				t.Errorf("unclean text %+q", text)
 			}
 		}
-		lines := 1 + strings.Count(words.Clean(string(data)), "\n")
+		lines := 1 + strings.Count(tidy.Clean(string(data)), "\n")
 		for _, p := range append(Check(s), s.Problems...) {
 			if p.Rule == "" || p.Message == "" || p.Path != "my-skill/SKILL.md" || p.Line < 0 || p.Line > lines+1 {
 				t.Errorf("problem %+v of a file of %d lines", p, lines)

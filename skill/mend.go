@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // mendable are the rules of the problems that Mend removes.
@@ -53,7 +53,7 @@ func sameMeaning(a, b *Skill) bool {
 // as it was read; "" if hidden characters, or text around the frontmatter, would be lost.
 func (p *parser) rewrite(text string) string {
 	plain := strings.ReplaceAll(text, "\r\n", "\n")
-	if words.Clean(plain) != plain || slices.ContainsFunc(p.block.found, func(p Problem) bool { return !slices.Contains(mendable, p.Rule) }) {
+	if tidy.Clean(plain) != plain || slices.ContainsFunc(p.block.found, func(p Problem) bool { return !slices.Contains(mendable, p.Rule) }) {
 		return ""
 	}
 	yaml := p.block.yaml

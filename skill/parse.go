@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -99,7 +100,7 @@ func (p *parser) parse(data string) error {
 	if bom {
 		p.warn("byte-order-mark", 1, "the file starts with a byte order mark", "save it as UTF-8 without BOM")
 	}
-	text, hidden := words.CleanAndCount(data)
+	text, hidden := tidy.CleanAndCount(data)
 	if err := p.refuseOtherKinds(text); err != nil {
 		return err
 	}
@@ -154,11 +155,11 @@ func isRelativePath(s string) bool {
 }
 
 // Hidden returns a warning for each kind of hidden character in a file.
-func Hidden(path string, hidden []words.Hidden) []Problem {
+func Hidden(path string, hidden []tidy.Hidden) []Problem {
 	var found []Problem
 	for _, h := range hidden {
 		rule, hint := "hidden-"+h.Kind, "remove it: readers do not see it, models do"
-		if h.Kind == words.InvalidUTF8 {
+		if h.Kind == tidy.InvalidUTF8 {
 			rule, hint = h.Kind, "save the file as UTF-8"
 		}
 		found = append(found, Problem{Rule: rule, Severity: Warning, Path: path, Line: h.Line, Message: hiddenMessage(h), Hint: hint})
@@ -166,7 +167,7 @@ func Hidden(path string, hidden []words.Hidden) []Problem {
 	return found
 }
 
-func hiddenMessage(h words.Hidden) string {
+func hiddenMessage(h tidy.Hidden) string {
 	what := map[string]string{
 		"tag": "Unicode tag", "bidi": "bidirectional control", "zero-width": "zero-width",
 		"control": "control", "invisible": "invisible", "invalid-utf8": "malformed UTF-8",

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -40,7 +41,7 @@ func WhenToUse(frontmatter map[string]any) string {
 	for _, key := range []string{"when_to_use", "when-to-use", "whenToUse"} {
 		for k, v := range frontmatter {
 			if text, ok := v.(string); ok && strings.EqualFold(k, key) && text != "" {
-				return strings.TrimSpace(words.Clean(text))
+				return strings.TrimSpace(tidy.Clean(text))
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // Limits of one frontmatter. Each use of an alias counts with its whole target, so
@@ -158,7 +158,7 @@ func (r *resolver) key(n *yaml.Node, depth int) (string, error) {
 	}
 	out, err := json.Marshal(v)
 	if err != nil { // .inf or .nan somewhere in it
-		return words.Clean(flatText(n)), nil
+		return tidy.Clean(flatText(n)), nil
 	}
 	return string(out), nil
 }
@@ -168,10 +168,10 @@ func (r *resolver) scalar(n *yaml.Node) any {
 	switch v := v.(type) {
 	case string:
 		if n.Style&yaml.DoubleQuotedStyle == 0 {
-			return words.Clean(v)
+			return tidy.Clean(v)
 		}
 		// Cleaning the file could not see characters that are written as escapes.
-		cleaned, hidden := words.CleanAndCount(v)
+		cleaned, hidden := tidy.CleanAndCount(v)
 		for _, h := range hidden {
 			r.found("hidden-"+h.Kind, n, hiddenMessage(h)+" written as escapes")
 		}
@@ -281,4 +281,4 @@ func flatText(n *yaml.Node) string {
 
 // quote returns the start of s in quotes for a message, with unprintable characters
 // escaped.
-func quote(s string) string { return strconv.Quote(words.Shorten(s, 80)) }
+func quote(s string) string { return strconv.Quote(tidy.Shorten(s, 80)) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -47,7 +48,7 @@ type FileError struct {
 }
 
 func (e *FileError) Error() string {
-	msg := fmt.Sprintf("opening %q of skill folder %s: %v", words.Shorten(e.Name, maxQuoted), e.Dir, e.Err)
+	msg := fmt.Sprintf("opening %q of skill folder %s: %v", tidy.Shorten(e.Name, maxQuoted), e.Dir, e.Err)
 	if len(e.Near) > 0 {
 		msg += "; " + words.DidYouMean(e.Near)
 	}

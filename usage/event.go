@@ -3,7 +3,7 @@ package usage
 import (
 	"time"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // A Kind says what happened.
@@ -118,9 +118,9 @@ type lineSkill struct {
 
 // lineOf returns the line of an event, without a time. It cuts what clients chose.
 func lineOf(e *Event) line {
-	cut := func(s string) string { return words.Cut(s, maxText) }
+	cut := func(s string) string { return tidy.Cut(s, maxText) }
 	l := line{Kind: e.Kind, Client: cut(e.Client), Session: cut(e.Session), Agent: cut(e.Agent), File: cut(e.What), Because: cut(e.Because), Exit: e.Exit,
-		Prompt: words.Clean(words.Shorten(e.Prompt, maxPrompt)), Tokens: e.Tokens}
+		Prompt: tidy.Clean(tidy.Shorten(e.Prompt, maxPrompt)), Tokens: e.Tokens}
 	switch e.Kind {
 	case Ran:
 		l.Took = e.Duration.Seconds()

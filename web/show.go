@@ -17,7 +17,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/figures"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -83,7 +83,7 @@ func (s *Site) functions() template.FuncMap {
 		"thousands": figures.Thousands,
 		"percent":   figures.Percent,
 		"ago":       func(t time.Time) string { return figures.Ago(time.Since(t)) },
-		"visible":   words.Visible,
+		"visible":   tidy.Visible,
 		"bytes":     bytesOf,
 		"sub":       func(data ...any) []any { return data }, // several values for one template
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
@@ -98,7 +98,7 @@ func runFile(ctx context.Context, cfg agent.Config, body *contextprovider.Body, 
 		err = o.run(ctx, cfg, body, t)
 	}
 	if err != nil {
-		o.Status, o.Message = Broken, words.Line(err.Error())
+		o.Status, o.Message = Broken, tidy.Line(err.Error())
 	}
 	return o
 }
@@ -221,7 +221,7 @@ func normal(s string) string {
 // fail notes that the test failed; the first reason is the message.
 func (o *Outcome) fail(message string) {
 	o.Status = Failed
-	o.Message = cmp.Or(o.Message, words.Line(message))
+	o.Message = cmp.Or(o.Message, tidy.Line(message))
 }
 
 // Bad reports whether any test did not pass.

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // Arguments are the arguments of one call, by the names of parameters.
@@ -36,7 +36,7 @@ func (in Arguments) On(name string) bool { on, _ := in.values[name].(bool); retu
 func (in Arguments) Decode(name string, to any) error {
 	raw, _ := in.values[name].(json.RawMessage)
 	if err := json.Unmarshal(raw, to); err != nil {
-		return &Problem{Fact: fmt.Sprintf("Argument %s is not what the schema says", name), Hint: words.Line(err.Error())}
+		return &Problem{Fact: fmt.Sprintf("Argument %s is not what the schema says", name), Hint: tidy.Line(err.Error())}
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func Parse(tool, args string, params []Param) (Arguments, error) {
 	for _, f := range fields {
 		p, ok := paramOf(params, f.Key)
 		if !ok {
-			return in, &Problem{Fact: fmt.Sprintf("%s has no argument %s", words.Shorten(words.Line(tool), maxQuoted), Quoted(f.Key)), Hint: hint}
+			return in, &Problem{Fact: fmt.Sprintf("%s has no argument %s", tidy.Shorten(tidy.Line(tool), maxQuoted), Quoted(f.Key)), Hint: hint}
 		}
 		if err := in.set(p, f); err != nil {
 			return in, &Problem{Fact: fmt.Sprintf("Argument %s %v", p.Name, err), Hint: hint}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // A Row is a line of a table of tools: all that doors need to know of one.
@@ -169,7 +169,7 @@ const maxQuoted = 80
 
 // Quoted returns the start of a text from a model in quotes: it must not look as if this
 // program had written it.
-func Quoted(s string) string { return "'" + words.Shorten(words.Line(s), maxQuoted) + "'" }
+func Quoted(s string) string { return "'" + tidy.Shorten(tidy.Line(s), maxQuoted) + "'" }
 
 // Encode returns a value as JSON. Texts stay readable: nothing is escaped that JSON does
 // not ask for.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -25,7 +26,7 @@ func (s *Script) Args(call map[string]json.RawMessage) ([]string, error) {
 	for key, raw := range call {
 		p := s.param(key)
 		if p == nil {
-			return nil, fmt.Errorf("there is no argument '%s'%s", words.Shorten(words.Line(key), 80), words.Suggest(key, s.names()))
+			return nil, fmt.Errorf("there is no argument '%s'%s", tidy.Shorten(tidy.Line(key), 80), words.Suggest(key, s.names()))
 		}
 		v, given, err := p.read(raw)
 		if err != nil {
@@ -41,7 +42,7 @@ func (s *Script) Args(call map[string]json.RawMessage) ([]string, error) {
 		}
 	}
 	if err := s.schema.Validate(values); err != nil {
-		return nil, fmt.Errorf("the arguments do not fit the schema: %s", words.Shorten(words.Line(strings.TrimPrefix(err.Error(), "validating root: ")), 300))
+		return nil, fmt.Errorf("the arguments do not fit the schema: %s", tidy.Shorten(tidy.Line(strings.TrimPrefix(err.Error(), "validating root: ")), 300))
 	}
 	return s.argv(values)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // Bounds of what one script declares.
@@ -70,7 +70,7 @@ func acceptable(declared json.RawMessage) error {
 		v, todo = todo[len(todo)-1], todo[:len(todo)-1]
 		switch v := v.(type) {
 		case string:
-			if _, hidden := words.CleanAndCount(v); len(hidden) > 0 {
+			if _, hidden := tidy.CleanAndCount(v); len(hidden) > 0 {
 				return errors.New("the schema holds characters that nobody can see")
 			}
 		case []any:
@@ -109,20 +109,20 @@ func (s *Script) fromSchema(root *jsonschema.Schema) error {
 	positions := make(map[string]int)
 	for name, own := range root.Properties {
 		if own == nil {
-			return fmt.Errorf("parameter %q has no schema", words.Shorten(name, 80))
+			return fmt.Errorf("parameter %q has no schema", tidy.Shorten(name, 80))
 		}
 		one := param{name: name, flag: "--" + dashed(name), required: slices.Contains(root.Required, name)}
 		if at, ok := own.Extra["x-position"]; ok {
 			n, ok := at.(float64)
 			if !ok || n < 1 || n > maxParams || n != float64(int(n)) {
-				return fmt.Errorf("parameter %q: x-position is a number from 1", words.Shorten(name, 80))
+				return fmt.Errorf("parameter %q: x-position is a number from 1", tidy.Shorten(name, 80))
 			}
 			one.flag, positions[name] = "", int(n)
 		} else if flag, ok := own.Extra["x-flag"]; ok {
 			one.flag, _ = flag.(string)
 		}
 		if one.flag != "" && !isFlag(one.flag) || one.flag == "" && positions[name] == 0 {
-			return fmt.Errorf("parameter %q: %q is no name of an option", words.Shorten(name, 80), words.Shorten(one.flag, 80))
+			return fmt.Errorf("parameter %q: %q is no name of an option", tidy.Shorten(name, 80), tidy.Shorten(one.flag, 80))
 		}
 		one.shown = cmp.Or(one.flag, name)
 		s.params = append(s.params, one)
@@ -153,7 +153,7 @@ func dashed(name string) string {
 func (s *Script) complete(root *jsonschema.Schema) error {
 	for name := range root.Properties {
 		if !slices.ContainsFunc(s.params, func(p param) bool { return p.name == name }) {
-			return fmt.Errorf("the usage line has no parameter %q", words.Shorten(name, 80))
+			return fmt.Errorf("the usage line has no parameter %q", tidy.Shorten(name, 80))
 		}
 	}
 	root.Type = "object"
@@ -168,7 +168,7 @@ func (s *Script) complete(root *jsonschema.Schema) error {
 			continue
 		}
 		if p.name == "" || len(p.name) > maxName || propertyName(p.name) == "" && !isPlainName(p.name) {
-			return fmt.Errorf("%q is no name of a parameter", words.Shorten(p.name, 80))
+			return fmt.Errorf("%q is no name of a parameter", tidy.Shorten(p.name, 80))
 		}
 		own := root.Properties[p.name]
 		if own == nil {
@@ -177,7 +177,7 @@ func (s *Script) complete(root *jsonschema.Schema) error {
 		} else if err := p.take(own); err != nil {
 			return fmt.Errorf("parameter %s %w", p.name, err)
 		}
-		own.Description = cmp.Or(own.Description, words.Shorten(words.Line(p.text), maxDescription), p.shown)
+		own.Description = cmp.Or(own.Description, tidy.Shorten(tidy.Line(p.text), maxDescription), p.shown)
 		root.PropertyOrder = append(root.PropertyOrder, p.name)
 		if p.required {
 			root.Required = append(root.Required, p.name)

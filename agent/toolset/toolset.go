@@ -24,7 +24,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -95,7 +95,7 @@ func (r *reader) frontmatter() {
 		for _, name := range pathsIn(list) {
 			file := path.Clean(name)
 			if !slices.Contains(r.Files, file) {
-				r.problem(skill.Warning, "toolset-missing", "SKILL.md", r.lineOf("toolsets"), fmt.Sprintf("toolsets names %q, which the skill does not have", words.Shorten(name, 80)))
+				r.problem(skill.Warning, "toolset-missing", "SKILL.md", r.lineOf("toolsets"), fmt.Sprintf("toolsets names %q, which the skill does not have", tidy.Shorten(name, 80)))
 				continue
 			}
 			r.named[file] = true
@@ -198,7 +198,7 @@ func (r *reader) declared(d declaration) {
 	case d.Script == "":
 		d.bad = "an entry of metadata.tools has no script"
 	case !slices.Contains(r.Files, file):
-		d.bad = fmt.Sprintf("metadata.tools names the script %q, which the skill does not have", words.Shorten(d.Script, 80))
+		d.bad = fmt.Sprintf("metadata.tools names the script %q, which the skill does not have", tidy.Shorten(d.Script, 80))
 	case r.has(file):
 		d.bad = "metadata.tools names the script " + file + " twice"
 	case d.Usage == "" && d.Parameters == nil:
@@ -280,8 +280,8 @@ func (r *reader) add(file string, c comment) error {
 const maxDescription = 400
 
 func (r *reader) describe(file, text string) string {
-	own := fmt.Sprintf("(Runs %s of the skill %s.)", words.Line(file), words.Line(r.Parsed.Name))
-	if text = words.Shorten(words.Line(text), maxDescription); text != "" {
+	own := fmt.Sprintf("(Runs %s of the skill %s.)", tidy.Line(file), tidy.Line(r.Parsed.Name))
+	if text = tidy.Shorten(tidy.Line(text), maxDescription); text != "" {
 		return text + " " + own
 	}
 	return own

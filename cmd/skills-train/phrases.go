@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 const (
@@ -33,7 +33,7 @@ func phrases(s rawSkill) []string {
 	for _, m := range quotation.FindAllStringSubmatch(s.Description, maxPhrases) {
 		list = append(list, m[1])
 	}
-	body := words.Cut(s.Body, maxQuoted)
+	body := tidy.Cut(s.Body, maxQuoted)
 	for _, m := range quotation.FindAllStringSubmatch(body, maxPhrases) {
 		if strings.Count(m[1], " ") >= 2 && !strings.ContainsAny(m[1], `{}=<>/\$_`) {
 			list = append(list, m[1])

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // ErrMissing means that the git command is not on this machine.
@@ -171,13 +171,13 @@ func (r Repo) failure(ctx context.Context, what string, err error, stderr *tail)
 
 // lastWords returns the line in which git says why it ended.
 func lastWords(stderr string) string {
-	lines := strings.Split(strings.TrimSpace(words.Clean(stderr)), "\n")
+	lines := strings.Split(strings.TrimSpace(tidy.Clean(stderr)), "\n")
 	for _, start := range []string{"fatal: ", "ERROR: ", "error: "} {
 		for _, line := range lines {
 			if rest, ok := strings.CutPrefix(strings.TrimPrefix(line, "remote: "), start); ok {
-				return words.Shorten(rest, 300)
+				return tidy.Shorten(rest, 300)
 			}
 		}
 	}
-	return words.Shorten(lines[len(lines)-1], 300)
+	return tidy.Shorten(lines[len(lines)-1], 300)
 }

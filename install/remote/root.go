@@ -18,7 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // Never is the schedule of a root that is fetched once, and then only when somebody asks.
@@ -384,7 +384,7 @@ func (f *fetcher) note(err error) error {
 	if err != nil {
 		s = f.before
 		s.From, s.Ref, s.Stamp = f.after.From, f.after.Ref, f.after.Stamp
-		s.Error = words.Visible(words.Shorten(err.Error(), 1000))
+		s.Error = tidy.Visible(tidy.Shorten(err.Error(), 1000))
 		if s.FailedSince.IsZero() {
 			s.FailedSince = now
 		}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -118,7 +118,7 @@ func (s *Site) parse(data []byte) error {
 	}
 	switch {
 	case index.Schema != schema && index.Schema != "":
-		return fmt.Errorf("its form %q is unknown; update this program", words.Visible(words.Shorten(index.Schema, 200)))
+		return fmt.Errorf("its form %q is unknown; update this program", tidy.Visible(tidy.Shorten(index.Schema, 200)))
 	case index.Skills == nil:
 		return errors.New("it lists no skills")
 	case len(index.Skills) > maxListed:
@@ -150,7 +150,7 @@ func (s *Site) parse(data []byte) error {
 			problem = "its URL has another scheme than the index"
 		}
 		if problem != "" {
-			s.Problems = append(s.Problems, Problem{words.Visible(words.Shorten(e.Name, 100)), words.Visible(words.Shorten(problem, 200))})
+			s.Problems = append(s.Problems, Problem{tidy.Visible(tidy.Shorten(e.Name, 100)), tidy.Visible(tidy.Shorten(problem, 200))})
 			continue
 		}
 		seen[e.Name] = true

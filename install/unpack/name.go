@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -68,7 +68,7 @@ func checkPart(name, part string) *Error {
 		return refuse(name, "name", "a part of the path is longer than %d bytes", skill.MaxPart)
 	case strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }):
 		return refuse(name, "control", "the name has a control character")
-	case words.Clean(part) != part:
+	case tidy.Clean(part) != part:
 		return refuse(name, "hidden", "the name has hidden characters")
 	case strings.HasSuffix(part, ".") || strings.HasSuffix(part, " "):
 		return refuse(name, "trailing", "a name ends in a dot or a space, which Windows ignores")

@@ -20,7 +20,7 @@ import (
 	"strconv"
 
 	"github.com/repertoire-skills/repertoire/internal/regular"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -99,7 +99,7 @@ type Error struct {
 func (e *Error) Error() string {
 	at := ""
 	if e.Path != "" {
-		at = words.Shorten(e.Path, 200)
+		at = tidy.Shorten(e.Path, 200)
 		if quoted := strconv.Quote(at); quoted != `"`+at+`"` {
 			at = quoted
 		}

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -107,7 +107,7 @@ func (l *Log) Add(e usage.Event) {
 
 // lineOf returns the line of an event with a time, and cuts what clients chose.
 func (l *Log) lineOf(e *usage.Event) line {
-	cut := func(s string) string { return words.Cut(s, maxText) }
+	cut := func(s string) string { return tidy.Cut(s, maxText) }
 	now := cmp.Or(e.Time, time.Now()).UTC().Truncate(time.Millisecond)
 	out := line{Time: now, Caller: cut(e.Caller), Agent: cut(e.Agent), Call: cut(e.Call), Proposal: cut(e.Proposal), Session: cut(e.Session), Failed: e.Failed}
 	if out.Caller == "" {
@@ -117,7 +117,7 @@ func (l *Log) lineOf(e *usage.Event) line {
 		out.File = cut(e.What)
 	}
 	if l.opts.Prompts {
-		out.Prompt = words.Clean(words.Shorten(e.Prompt, maxPrompt))
+		out.Prompt = tidy.Clean(tidy.Shorten(e.Prompt, maxPrompt))
 	}
 	for _, s := range e.Skills[:min(len(e.Skills), maxSkills)] {
 		out.Skills = append(out.Skills, cut(s.ID))

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -57,7 +58,7 @@ func ParseCommand(line string) (c Command, ok bool, err error) {
 			return c, true, fmt.Errorf("/%s takes no argument", c.Name)
 		}
 	}
-	return c, true, fmt.Errorf("no command /%s%s", words.Line(c.Name), words.Suggest(c.Name, Names()))
+	return c, true, fmt.Errorf("no command /%s%s", tidy.Line(c.Name), words.Suggest(c.Name, Names()))
 }
 
 // Compact shortens the history of a conversation to half.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // A keyboard reads what is typed, one read at a time. A read that nobody waits for any more
@@ -108,7 +108,7 @@ func markOf(i int, text string) string {
 
 // fold returns a paste as it stands in a line.
 func (k *keyboard) fold(paste string) string {
-	text := words.Clean(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(paste))
+	text := tidy.Clean(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(paste))
 	if utf8.RuneCountInString(text) > maxPaste {
 		k.pastes = append(k.pastes, text)
 		return markOf(len(k.pastes)-1, text)

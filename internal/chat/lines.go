@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // ErrInterrupted means that the person pressed Ctrl-C.
@@ -85,7 +85,7 @@ func (l *Lines) read(ctx context.Context, prompt string) (string, error) {
 // swallow drops hidden characters of a paste, which the terminal could obey.
 func swallow(line string, pos int, key rune) (string, int, bool) {
 	special := key < ' ' || key >= 0xd800 && key <= 0xdfff // arrows and the like
-	return line, pos, !special && words.Visible(string(key)) != string(key)
+	return line, pos, !special && tidy.Visible(string(key)) != string(key)
 }
 
 // A history keeps the last lines, the newest first.

@@ -17,7 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/sandbox/executors"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -157,7 +157,7 @@ func described(name, description string) cobra.Completion {
 		}
 		return r
 	}, description)
-	return cobra.CompletionWithDesc(wholeName(name), words.Shorten(words.Line(plain), maxDescribed))
+	return cobra.CompletionWithDesc(wholeName(name), tidy.Shorten(tidy.Line(plain), maxDescribed))
 }
 
 // oneOf completes one of some fixed names.

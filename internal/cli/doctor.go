@@ -16,8 +16,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/setup"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/trial"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -244,7 +244,7 @@ func mistakes(err error) []skill.Problem {
 	p := skill.Problem{Rule: "configuration", Severity: skill.Error, Path: "configuration", Message: messageOf(err)}
 	if at, ok := errors.AsType[*config.Error](err); ok {
 		p.Path, p.Line = at.File, at.Line
-		p.Message = words.Line(strings.TrimPrefix(err.Error(), strings.TrimSuffix(at.Error(), at.Err.Error())))
+		p.Message = tidy.Line(strings.TrimPrefix(err.Error(), strings.TrimSuffix(at.Error(), at.Err.Error())))
 	}
 	if place, ok := errors.AsType[*source.PlaceError](err); ok {
 		if !place.LeftOut {

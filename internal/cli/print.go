@@ -7,11 +7,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // A printer writes text for people. Names, paths and errors come from whoever wrote a
-// skill, so it shows what a terminal would obey as escapes, see words.Visible. Each Write
+// skill, so it shows what a terminal would obey as escapes, see tidy.Visible. Each Write
 // is a whole text: a character must not be cut in two.
 type printer struct {
 	io.Writer
@@ -19,7 +20,7 @@ type printer struct {
 }
 
 func (p printer) Write(text []byte) (int, error) {
-	shown := words.Visible(string(text))
+	shown := tidy.Visible(string(text))
 	if p.edit != nil {
 		shown = p.edit(shown)
 	}
@@ -38,7 +39,7 @@ func bare(w io.Writer) io.Writer {
 }
 
 // oneLine returns a text on one line, with nothing in it that a terminal would obey.
-func oneLine(s string) string { return words.Line(words.Visible(s)) }
+func oneLine(s string) string { return tidy.Line(tidy.Visible(s)) }
 
 // tilde returns a text in which paths in a home start with ~; "" means that there is no home.
 func tilde(home, text string) string {

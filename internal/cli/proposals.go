@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/proposal"
 )
@@ -276,7 +277,7 @@ func printCheck(w io.Writer, c *proposal.Checked) {
 	fmt.Fprintf(w, "  found by its own prompts (%d): first %d, before %d; among the first three %d, before %d\n",
 		b.Prompts, b.After.Hit1, b.Before.Hit1, b.After.Hit3, b.Before.Hit3)
 	for _, p := range b.Worse {
-		fmt.Fprint(w, lineOf("  later for %q: rank %s, before %d", words.Shorten(words.Line(p.Prompt), 60), rankName(p.After), p.Before))
+		fmt.Fprint(w, lineOf("  later for %q: rank %s, before %d", tidy.Shorten(tidy.Line(p.Prompt), 60), rankName(p.After), p.Before))
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/figures"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -229,11 +229,11 @@ func wrapped(s repertoire.Snippet, width int) []string {
 	var out strings.Builder
 	at := 0
 	for _, m := range s.Matches {
-		out.WriteString(words.Visible(s.Text[at:m[0]]))
-		out.WriteString(lipgloss.NewStyle().Bold(true).Render(words.Visible(s.Text[m[0]:m[1]])))
+		out.WriteString(tidy.Visible(s.Text[at:m[0]]))
+		out.WriteString(lipgloss.NewStyle().Bold(true).Render(tidy.Visible(s.Text[m[0]:m[1]])))
 		at = m[1]
 	}
-	out.WriteString(words.Visible(s.Text[at:]))
+	out.WriteString(tidy.Visible(s.Text[at:]))
 	lines := strings.Split(lipgloss.Wrap(out.String(), max(1, width-len(indent)), ""), "\n")
 	lines = lines[:min(2, len(lines))]
 	for i := range lines {
@@ -259,12 +259,12 @@ func pointAt(ui *screen, query string, offset int) {
 	fmt.Fprintf(ui.stderr, "%s\n%s^\n", cut(before+after, width), strings.Repeat(" ", lipgloss.Width(before)))
 }
 
-// plainLine is words.Line without merging blanks, so that columns stay in place.
+// plainLine is tidy.Line without merging blanks, so that columns stay in place.
 func plainLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return ' '
 		}
 		return r
-	}, words.Clean(s))
+	}, tidy.Clean(s))
 }

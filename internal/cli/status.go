@@ -18,7 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/status"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -139,7 +139,7 @@ func (s statusScreen) String() string {
 	var b strings.Builder
 	for _, part := range [][]line{s.clients(), s.skills(), s.catalog(), s.offers(), s.waiting(), s.problems(), s.next()} {
 		for _, l := range part {
-			text := cut(words.Visible(l.text), s.width-labels)
+			text := cut(tidy.Visible(l.text), s.width-labels)
 			b.WriteString(strings.TrimRight(fmt.Sprintf("%-*s%s", labels, l.label, text), " ") + "\n")
 		}
 	}

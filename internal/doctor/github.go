@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/regular"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // GitHub writes each finding as a command of GitHub Actions, which shows it beside the
@@ -27,7 +27,7 @@ func (r *Report) GitHub(w io.Writer, base string) error {
 				out.WriteString("line=" + strconv.Itoa(f.Line) + ",")
 			}
 		} else {
-			message = words.Line(f.Path) + ": " + message
+			message = tidy.Line(f.Path) + ": " + message
 		}
 		out.WriteString("title=" + escapeProperty.Replace(f.Rule) + "::" + escapeMessage.Replace(message) + "\n")
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/evals"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -90,7 +90,7 @@ func ordinal(n int) string {
 
 // quote shortens a prompt for a message.
 func quote(prompt string) string {
-	return "“" + words.Shorten(words.Line(prompt), 120) + "”"
+	return "“" + tidy.Shorten(tidy.Line(prompt), 120) + "”"
 }
 
 // collisions reports skills that take each other's prompts, each group of them once. A

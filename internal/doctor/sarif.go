@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/regular"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -120,7 +120,7 @@ func (f Finding) sarif(index int, base string) sarifResult {
 			at.Physical.Region = &sarifRegion{f.Line}
 		}
 	} else { // in an embedded source, or no file at all
-		at.Logical = []sarifLogical{{words.Visible(f.Path)}}
+		at.Logical = []sarifLogical{{tidy.Visible(f.Path)}}
 	}
 	result.Locations = []sarifLocation{at}
 	return result
@@ -129,9 +129,9 @@ func (f Finding) sarif(index int, base string) sarifResult {
 // text returns the message with the hint on one line.
 func (f Finding) text() string {
 	if f.Hint != "" {
-		return words.Line(f.Message) + " (" + words.Line(f.Hint) + ")"
+		return tidy.Line(f.Message) + " (" + tidy.Line(f.Hint) + ")"
 	}
-	return words.Line(f.Message)
+	return tidy.Line(f.Message)
 }
 
 // artifact returns where a file is: relative to base if it is below it.

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/internal/figures"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -152,7 +152,7 @@ func (f *Finding) subjects() (keys, names []string) {
 func (s *summary) row(rows []Row, f *Finding) []Row {
 	at := grouped{f.Group(), f.Rule}
 	keys, names := f.subjects()
-	row := Row{Rule: f.Rule, Text: words.Line(f.Message), first: f}
+	row := Row{Rule: f.Rule, Text: tidy.Line(f.Message), first: f}
 	switch {
 	case len(s.hits[at]) >= many:
 		if s.already[at] {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // Message returns the server's message in an answer that is not OK.
@@ -77,7 +77,7 @@ func Clip(text string, n int) string {
 	if strings.TrimSpace(text) == "" {
 		return " "
 	}
-	return words.First(text, n)
+	return tidy.First(text, n)
 }
 
 // Tidy prepares text from outside for a message: on one line, without control
@@ -90,5 +90,5 @@ func Tidy(text string) string {
 		}
 		return ' '
 	}, text)
-	return words.Shorten(strings.Join(strings.Fields(text), " "), 200)
+	return tidy.Shorten(strings.Join(strings.Fields(text), " "), 200)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/session"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -430,7 +430,7 @@ func (r *run) withProposals(text string) string {
 		return text
 	}
 	if n := r.Waiting(r.state); n > 0 {
-		text += fmt.Sprintf("Proposed changes of skills that wait for the user's decision: %d (`%s proposals` lists them).\n", n, words.Line(r.Command()))
+		text += fmt.Sprintf("Proposed changes of skills that wait for the user's decision: %d (`%s proposals` lists them).\n", n, tidy.Line(r.Command()))
 	}
 	return text
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/session"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // ageRoom is how long the line may be that says how old an answer is.
@@ -53,7 +53,7 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 // textOf returns the block of an answer without hidden characters, with the time that it is
 // from if the server cannot know whether it is still true.
 func textOf(s *api.Suggestion, room int) (string, error) {
-	block := words.Clean(s.Block)
+	block := tidy.Clean(s.Block)
 	switch length := contextprovider.JSONLength(block); {
 	case length > room:
 		return "", fmt.Errorf("the server has answered with %d characters, the client has room for %d", length, room)

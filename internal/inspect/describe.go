@@ -6,13 +6,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // description reports a description that wants every prompt, or is a list of keywords.
 func (in *inspection) description(s *skill.Skill) {
-	text := words.Line(s.Description + " " + s.WhenToUse)
+	text := tidy.Line(s.Description + " " + s.WhenToUse)
 	add := func(rule, message, hint string) {
 		in.add(skill.Problem{Rule: rule, Severity: skill.Warning, Path: s.Path, Message: message, Hint: hint})
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -19,7 +20,7 @@ func (in *inspection) file(f File) {
 	}
 	if hidden, whole := hiddenPart(f.Path); hidden != "" && !slices.Contains(in.hidden, whole) {
 		in.hidden = append(in.hidden, whole) // a folder is told once
-		add("dotfile", "the skill ships "+words.Visible(hidden)+", which folder views do not show", "look at it; remove it if the skill does not need it")
+		add("dotfile", "the skill ships "+tidy.Visible(hidden)+", which folder views do not show", "look at it; remove it if the skill does not need it")
 	}
 	kind := kindOf(f.Data)
 	switch extension := strings.ToLower(path.Ext(f.Path)); {
@@ -50,7 +51,7 @@ func (in *inspection) textFile(f File, disguised bool) {
 	}
 	in.hiddenText(name, raw)
 	in.privateUse(name, raw)
-	clean, hidden := words.CleanAndCount(strings.TrimPrefix(raw, "\uFEFF"))
+	clean, hidden := tidy.CleanAndCount(strings.TrimPrefix(raw, "\uFEFF"))
 	in.found = append(in.found, skill.Hidden(name, hidden)...)
 	in.text(name, clean)
 }
@@ -61,7 +62,7 @@ func firstLine(s string) string {
 }
 
 func (in *inspection) skip(name, why string) {
-	in.skipped = append(in.skipped, words.Visible(name)+" ("+evidence(why)+")")
+	in.skipped = append(in.skipped, tidy.Visible(name)+" ("+evidence(why)+")")
 }
 
 // hiddenPart returns the first part of a path that starts with a dot and is not one that

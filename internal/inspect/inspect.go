@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -59,7 +59,7 @@ func Skill(s *skill.Skill, files []File) Result {
 	raw := s.Text()
 	in.hiddenText(s.Path, raw)
 	in.privateUse(s.Path, raw)
-	in.text(s.Path, words.Clean(raw))
+	in.text(s.Path, tidy.Clean(raw))
 	in.description(s)
 	for _, f := range files {
 		if !slices.Contains(skill.FileNames, f.Path) {
@@ -111,4 +111,4 @@ func (in *inspection) result(at string) Result {
 func (in *inspection) at(name string) string { return path.Join(in.dir, name) }
 
 // evidence returns a part of a text as one short line without hidden characters.
-func evidence(text string) string { return words.Shorten(words.Line(text), 120) }
+func evidence(text string) string { return tidy.Shorten(tidy.Line(text), 120) }

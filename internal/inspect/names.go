@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -79,7 +80,7 @@ func (c *comparison) lookalike(n Named, key string) (skill.Problem, bool) {
 		case letter != "":
 			c.imitate[one.Path] = true
 			return skill.Problem{Rule: "lookalike-name", Severity: skill.Error, Path: one.Path,
-				Message: fmt.Sprintf("the name %s looks like %s of %s (%s), but has %s", words.Visible(one.Name), words.Visible(other.Name), other.Source, other.Path, letter),
+				Message: fmt.Sprintf("the name %s looks like %s of %s (%s), but has %s", tidy.Visible(one.Name), tidy.Visible(other.Name), other.Source, other.Path, letter),
 				Hint:    "do not use it before you know why; rename or remove it"}, true
 		case n.Source != c.list[i].Source:
 			return similar(n, c.list[i], "looks like"), true
@@ -92,7 +93,7 @@ func (c *comparison) lookalike(n Named, key string) (skill.Problem, bool) {
 func mixed(n Named, key string) (skill.Problem, bool) {
 	scripts := scriptsOf(key)
 	return skill.Problem{Rule: "mixed-scripts", Severity: skill.Warning, Path: n.Path,
-		Message: fmt.Sprintf("the name %s mixes letters of %s in one word", words.Visible(n.Name), strings.Join(scripts, " and ")),
+		Message: fmt.Sprintf("the name %s mixes letters of %s in one word", tidy.Visible(n.Name), strings.Join(scripts, " and ")),
 		Hint:    "write the name in one script"}, scripts != nil
 }
 
@@ -155,14 +156,14 @@ func different(a, b string) (one, other string) {
 // similar returns the finding for a name that may be a misspelling of another one.
 func similar(n, other Named, how string) skill.Problem {
 	return skill.Problem{Rule: "similar-name", Severity: skill.Warning, Path: n.Path,
-		Message: fmt.Sprintf("the name %s %s %s of %s (%s)", words.Visible(n.Name), how, words.Visible(other.Name), other.Source, other.Path),
+		Message: fmt.Sprintf("the name %s %s %s of %s (%s)", tidy.Visible(n.Name), how, tidy.Visible(other.Name), other.Source, other.Path),
 		Hint:    "make sure that you mean this one; rename or remove the other"}
 }
 
 // shortened returns the hashes of a name, and of it without each of its characters:
 // names that differ by one edit share one of these.
 func shortened(name string) []uint64 {
-	name = words.Cut(name, maxBytes)
+	name = tidy.Cut(name, maxBytes)
 	forms := []uint64{hashWithout(name, 0, 0)}
 	for i, r := range name {
 		forms = append(forms, hashWithout(name, i, i+utf8.RuneLen(r)))

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -41,7 +42,7 @@ func Request(text string) float64 {
 // RequestFigures calls f for each figure of a prompt that Request weighs, once: the words
 // that it has, with the value 1, the logarithm of their number, and whether it ends as a question.
 func RequestFigures(text string, f func(name string, value float64)) {
-	text = strings.TrimSpace(words.CutMiddle(text, maxRequest))
+	text = strings.TrimSpace(tidy.CutMiddle(text, maxRequest))
 	seen := make(map[string]bool)
 	add := func(name string) {
 		if !seen[name] {

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store/cache"
 )
@@ -50,7 +50,7 @@ func (o *Options) From(s *config.Settings, dir string, warn func(error)) ([]sour
 
 // Label gives a label to the only root that settings say to push.
 func Label(s *config.Settings, label string) error {
-	if label == "" || words.Clean(label) != label {
+	if label == "" || tidy.Clean(label) != label {
 		return fmt.Errorf("--label %q names nothing", label)
 	}
 	var own []int

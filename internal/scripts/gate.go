@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/trust"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -90,12 +90,12 @@ func (g *Gate) Allow(ctx context.Context, b contextprovider.Body, command string
 		return err
 	}
 	if reply != Once && reply != Always {
-		return &sandbox.Error{Reason: sandbox.Refused, Fact: fmt.Sprintf("The user does not want scripts of the skill '%s' to run", words.Line(b.ID)),
+		return &sandbox.Error{Reason: sandbox.Refused, Fact: fmt.Sprintf("The user does not want scripts of the skill '%s' to run", tidy.Line(b.ID)),
 			Hint: "go on without them"}
 	}
 	now, _, err := g.look(ctx, b, command) // the files may have changed while the user read the question
 	if err == nil && now.Files.Digest != q.Files.Digest {
-		err = &sandbox.Error{Reason: sandbox.Refused, Fact: fmt.Sprintf("The files of the skill '%s' changed while the user was asked", words.Line(b.ID)),
+		err = &sandbox.Error{Reason: sandbox.Refused, Fact: fmt.Sprintf("The files of the skill '%s' changed while the user was asked", tidy.Line(b.ID)),
 			Hint: "run the command again, so that the user is asked again"}
 	}
 	if err == nil && reply == Always && q.Unknown == "" {
@@ -115,7 +115,7 @@ func (g *Gate) look(ctx context.Context, b contextprovider.Body, command string)
 	for _, f := range l.Files {
 		q.Files.Files = append(q.Files.Files, skill.File{Path: f.Path, Size: f.Size, SHA256: f.SHA256})
 		if f.SHA256 == "" {
-			q.Unknown = "its file " + words.Line(f.Path) + " is too large to be compared"
+			q.Unknown = "its file " + tidy.Line(f.Path) + " is too large to be compared"
 		}
 	}
 	if l.Partial {
@@ -131,11 +131,11 @@ func (g *Gate) look(ctx context.Context, b contextprovider.Body, command string)
 // refuse returns the error where nobody can be asked.
 func (g *Gate) refuse(q *Question) error {
 	id := q.Skill.ID
-	refused := &sandbox.Error{Reason: sandbox.Refused, Fact: fmt.Sprintf("Scripts of the skill '%s' may not run: the user does not trust it as it is now", words.Line(id))}
+	refused := &sandbox.Error{Reason: sandbox.Refused, Fact: fmt.Sprintf("Scripts of the skill '%s' may not run: the user does not trust it as it is now", tidy.Line(id))}
 	if q.Unknown != "" {
 		refused.Hint = "it cannot be trusted, because " + q.Unknown
 	} else {
-		refused.Hint = strings.ReplaceAll(g.Hint, "%s", sandbox.Quote(words.Line(id)))
+		refused.Hint = strings.ReplaceAll(g.Hint, "%s", sandbox.Quote(tidy.Line(id)))
 	}
 	return refused
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/api"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -21,7 +21,7 @@ type History struct {
 func (h History) Suggest(ctx context.Context, c Catalog, text string, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error) {
 	s := state{Offers: h.Offers[max(0, len(h.Offers)-maxOffers):]}
 	for _, p := range h.Prompts[max(0, len(h.Prompts)-maxPrompts):] {
-		s.Prompts = append(s.Prompts, words.Cut(p, maxPrompt))
+		s.Prompts = append(s.Prompts, tidy.Cut(p, maxPrompt))
 	}
 	return s.suggest(ctx, c, text, b, a)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/intent"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -256,7 +257,7 @@ func (s *state) note(p Prompt, got Answer) {
 		s.offer(o)
 	}
 	if got.Request {
-		s.Prompts = append(s.Prompts, words.Cut(p.Text, maxPrompt))
+		s.Prompts = append(s.Prompts, tidy.Cut(p.Text, maxPrompt))
 		s.Prompts = s.Prompts[max(0, len(s.Prompts)-maxPrompts):]
 	}
 }

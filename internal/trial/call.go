@@ -18,7 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/internal/setup"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // Var is set in the environment of a hook that is tried: to its deadline, 0 for its own, and
@@ -154,7 +154,7 @@ func (o *output) Write(p []byte) (int, error) {
 // nothing.
 func (o *output) printed() string {
 	const most = 300 // runes
-	text := []rune(words.Line(strings.TrimSpace(string(o.text))))
+	text := []rune(tidy.Line(strings.TrimSpace(string(o.text))))
 	switch {
 	case len(text) == 0:
 		return ""

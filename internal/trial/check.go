@@ -16,7 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/setup"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -53,7 +53,7 @@ func SampleFor(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, 
 	slices.SortStableFunc(entries, func(a, b repertoire.Entry) int { return bundled(a) - bundled(b) })
 	const most = 5 // skills that are looked at: nearly any is offered when it is named
 	for _, e := range entries[:min(len(entries), most)] {
-		about, _, _ := strings.Cut(words.Line(e.Description), ". ")
+		about, _, _ := strings.Cut(tidy.Line(e.Description), ". ")
 		prompt := fmt.Sprintf("Use the skill %q: %.100s", e.Name, about)
 		block, err := c.Block(ctx, prompt, repertoire.Budget{Chars: client.Room, Command: "skills", ListPinned: true}, a)
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/evals"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // A Skill says how the prompts of a skill's evals fare.
@@ -59,7 +59,7 @@ func (s *Skill) Say() string {
 	t := &sayer{}
 	for i := range s.Prompts {
 		o := &s.Prompts[i]
-		t.line("%s: %s", o.Says(), words.Shorten(words.Line(o.Prompt), shown))
+		t.line("%s: %s", o.Says(), tidy.Shorten(tidy.Line(o.Prompt), shown))
 		if !o.Right && len(o.Missing) > 0 {
 			t.line("  not in the skill: %s", strings.Join(o.Missing, " "))
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -22,12 +22,12 @@ func (b *bundle) prepare() error {
 		return b.omitted("it has no SKILL.md")
 	}
 	b.files = slices.Concat(b.files[i:i+1], b.files[:i], b.files[i+1:])
-	if _, hidden := words.CleanAndCount(string(b.files[0].data)); len(hidden) > 0 {
+	if _, hidden := tidy.CleanAndCount(string(b.files[0].data)); len(hidden) > 0 {
 		return b.omitted("SKILL.md has hidden characters (%s) from line %d on", hidden[0].Kind, hidden[0].Line)
 	}
 	seen := make(map[string]string)
 	for _, f := range b.files {
-		if clean, err := skill.CleanPath(f.path); err != nil || clean != f.path || words.Clean(f.path) != f.path {
+		if clean, err := skill.CleanPath(f.path); err != nil || clean != f.path || tidy.Clean(f.path) != f.path {
 			return b.omitted("the name of its file %q is not a plain relative path of a skill's file", f.path)
 		}
 		if skill.IsSecret(f.path) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // A text that says less than this needs its next sentence too.
@@ -23,7 +25,7 @@ func FirstSentence(s string, most int) string {
 	for end < len(s) && (end == 0 || !saysEnough(s[:end])) {
 		end += sentenceEnd(s[end:])
 	}
-	return clip(Line(s[:end]), most)
+	return clip(tidy.Line(s[:end]), most)
 }
 
 func saysEnough(s string) bool {

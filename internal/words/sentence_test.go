@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 func TestFirstSentence(t *testing.T) {
@@ -91,10 +93,10 @@ func FuzzFirstSentence(f *testing.F) {
 		if n := utf8.RuneCountInString(got); n > most {
 			t.Errorf("%d characters, want %d", n, most)
 		}
-		if line := Line(text); !strings.HasPrefix(line, got) && !(cut && strings.HasPrefix(line, start)) {
+		if line := tidy.Line(text); !strings.HasPrefix(line, got) && !(cut && strings.HasPrefix(line, start)) {
 			t.Errorf("%q is no start of %q", got, line)
 		}
-		if got == "" && Line(text) != "" {
+		if got == "" && tidy.Line(text) != "" {
 			t.Errorf("nothing of %q", text)
 		}
 	})

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/blevesearch/go-porterstemmer"
+
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // MaxTerm is the greatest length of a term in bytes; a longer one is cut. Longer words
@@ -98,7 +100,7 @@ func (a *Analyzer) termOf(s string) string {
 	if stopWords()[s] {
 		return ""
 	}
-	return Cut(a.stem(s), MaxTerm)
+	return tidy.Cut(a.stem(s), MaxTerm)
 }
 
 // withoutApostrophes turns "user's" into "user" and "don't" into "dont"; i is the index

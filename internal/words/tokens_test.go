@@ -59,3 +59,12 @@ func slowTokens(s string) int {
 	}
 	return wide + (narrow*100+455)/456
 }
+
+func FuzzTokens(f *testing.F) {
+	f.Add("Fill in \xff 表 forms\u200b")
+	f.Fuzz(func(t *testing.T, s string) {
+		if n := Tokens(s); n < 0 || n > len(s) {
+			t.Errorf("%d tokens in %d bytes", n, len(s))
+		}
+	})
+}

@@ -1,9 +1,7 @@
 // Package words turns texts into words and terms. Its one rule: skills, prompts and
 // training data are split by the same code, because words that two sides split
-// differently never match.
-//
-// It also holds other functions on plain text: removing hidden characters, cutting
-// without splitting a character, and suggesting names for a misspelt one.
+// differently never match. Names are compared by words, too: it tells which are one name,
+// and suggests names for a misspelt one.
 package words
 
 import (

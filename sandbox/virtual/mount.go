@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
@@ -78,7 +78,7 @@ func (s *Sandbox) mountRequest(r sandbox.Request) error {
 
 func (s *Sandbox) mount(name string, files fs.FS) error {
 	if name == "" || name == "." || name == ".." || len(name) > maxName || strings.ContainsAny(name, "/\\\x00") {
-		return fmt.Errorf("mounting %q: a skill's name is one folder's name", words.Line(name))
+		return fmt.Errorf("mounting %q: a skill's name is one folder's name", tidy.Line(name))
 	}
 	dir := s.skillDir(name)
 	if _, _, err := s.tree.lookup("mount", dir); err == nil {
@@ -91,7 +91,7 @@ func (s *Sandbox) mount(name string, files fs.FS) error {
 		return err
 	}
 	if err := s.copyIn(dir, files, nil); err != nil {
-		return errors.Join(fmt.Errorf("mounting skill %q: %w", words.Line(name), err), s.tree.remove(dir))
+		return errors.Join(fmt.Errorf("mounting skill %q: %w", tidy.Line(name), err), s.tree.remove(dir))
 	}
 	s.skills[name] = ""
 	return nil
@@ -147,7 +147,7 @@ func readFile(files fs.FS, name string) ([]byte, error) {
 		return nil, err
 	}
 	if len(data) > maxFile {
-		return nil, fmt.Errorf("%s is larger than %d MiB", words.Line(name), maxFile>>20)
+		return nil, fmt.Errorf("%s is larger than %d MiB", tidy.Line(name), maxFile>>20)
 	}
 	return data, nil
 }

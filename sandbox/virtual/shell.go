@@ -18,7 +18,7 @@ import (
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
@@ -70,7 +70,7 @@ func newRun(s *Sandbox, ctx context.Context, r sandbox.Request) *run {
 func (run *run) main(r sandbox.Request, dir string) (code int, err error) {
 	defer func() {
 		if v := recover(); v != nil { // the interpreter panics on some programs
-			_ = run.m.stop("the shell cannot run this program: %s", words.Line(fmt.Sprint(v)))
+			_ = run.m.stop("the shell cannot run this program: %s", tidy.Line(fmt.Sprint(v)))
 			code, err = 2, nil
 		}
 	}()

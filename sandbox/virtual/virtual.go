@@ -18,7 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
@@ -166,7 +166,7 @@ func (s *Sandbox) open(r sandbox.Request) (string, error) {
 		return s.skillDir(r.Skill), nil // else it is another skill of this name
 	}
 	if err := s.mountRequest(r); err != nil {
-		return "", &sandbox.Error{Reason: sandbox.NotFound, Fact: fmt.Sprintf("the files of the skill %q cannot be read", words.Line(r.Skill)),
+		return "", &sandbox.Error{Reason: sandbox.NotFound, Fact: fmt.Sprintf("the files of the skill %q cannot be read", tidy.Line(r.Skill)),
 			Hint: "check that its folder exists and is not too large: " + err.Error(), Err: err}
 	}
 	return s.skillDir(r.Skill), nil

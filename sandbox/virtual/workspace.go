@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
@@ -50,7 +50,7 @@ func (s *Sandbox) bringWorkspace(from sandbox.Workspace) (*workspace, error) {
 	}
 	if err != nil {
 		s.dropWorkspace()
-		return nil, &sandbox.Error{Reason: sandbox.NotFound, Fact: "the workspace " + words.Line(from.Dir) + " cannot be used: " + err.Error(),
+		return nil, &sandbox.Error{Reason: sandbox.NotFound, Fact: "the workspace " + tidy.Line(from.Dir) + " cannot be used: " + err.Error(),
 			Hint: "name an existing folder that fits into the sandbox", Err: err}
 	}
 	n, _, err := s.tree.lookup("open", s.workspaceDir())
@@ -110,7 +110,7 @@ func (w *workspace) writeBack(s *Sandbox) error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("writing the workspace %s back: %w", words.Line(w.from.Dir), err)
+		return fmt.Errorf("writing the workspace %s back: %w", tidy.Line(w.from.Dir), err)
 	}
 	return nil
 }

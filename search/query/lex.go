@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -51,7 +52,7 @@ var foreign = map[rune]string{
 // lex cuts a query into tokens; the last one is a tokenEnd.
 func lex(query string) ([]token, error) {
 	if len(query) > maxQuery {
-		return nil, syntaxError(query, len(words.Cut(query, maxQuery)), "a query ends here at the latest, after %d bytes; search for a long text without syntax", maxQuery)
+		return nil, syntaxError(query, len(tidy.Cut(query, maxQuery)), "a query ends here at the latest, after %d bytes; search for a long text without syntax", maxQuery)
 	}
 	var list []token
 	for at := 0; ; {
@@ -86,7 +87,7 @@ func lexOne(query string, at int) (token, error) {
 	if kind, ok := operators[t.text]; ok {
 		t.kind = kind
 	} else if !strings.ContainsFunc(t.text, words.IsLetter) {
-		return t, syntaxError(query, at, "%q has no letter or digit; leave it out", words.Shorten(t.text, maxQuoted))
+		return t, syntaxError(query, at, "%q has no letter or digit; leave it out", tidy.Shorten(t.text, maxQuoted))
 	}
 	return t, nil
 }

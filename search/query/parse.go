@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // maxDepth is how deep parentheses may be nested. The parser of SQLite holds 100
@@ -228,7 +228,7 @@ func (p *syntaxParser) column(names *[]string) error {
 	t := p.next()
 	name := strings.ToLower(t.text)
 	if !slices.Contains(columnNames(), name) {
-		return p.error(t, `no column %q; there are %s (a text with ":" in it needs quotes)`, words.Shorten(t.text, maxQuoted), strings.Join(columnNames(), ", "))
+		return p.error(t, `no column %q; there are %s (a text with ":" in it needs quotes)`, tidy.Shorten(t.text, maxQuoted), strings.Join(columnNames(), ", "))
 	}
 	*names = append(*names, name)
 	return nil

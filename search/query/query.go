@@ -10,6 +10,7 @@ import (
 
 	"github.com/rivo/uniseg"
 
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -71,7 +72,7 @@ func nothingLeft(query string, unindexed []part) error {
 	if !strings.ContainsFunc(text, words.IsLetter) {
 		return syntaxError(query, p.at, "there is no word between the quotes; write one")
 	}
-	return syntaxError(query, p.at, "nothing is left to search for: %q is too common to be in the index; add a word that says more", words.Shorten(text, maxQuoted))
+	return syntaxError(query, p.at, "nothing is left to search for: %q is too common to be in the index; add a word that says more", tidy.Shorten(text, maxQuoted))
 }
 
 // FTS returns the query in the language of FTS5.

@@ -1,4 +1,7 @@
-package words
+// Package tidy makes text of others safe and short enough to show: it removes characters
+// that a reader cannot see, and cuts without splitting one. Its one rule: what is tidy stays
+// as it is.
+package tidy
 
 import (
 	"strings"

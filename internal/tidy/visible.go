@@ -1,4 +1,4 @@
-package words
+package tidy
 
 import (
 	"fmt"

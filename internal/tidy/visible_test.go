@@ -1,4 +1,4 @@
-package words_test
+package tidy_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 func TestVisible(t *testing.T) {
@@ -17,7 +17,7 @@ func TestVisible(t *testing.T) {
 		"\xff\xc3(": `\xff\xc3(`, "👩\u200d💻 ❤\ufe0f \U0001F3F4\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F": "👩\u200d💻 ❤\ufe0f \U0001F3F4\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F",
 		"می\u200cخواهم": "می\u200cخواهم", `\x1b`: `\x1b`,
 	} {
-		if got := words.Visible(s); got != want {
+		if got := tidy.Visible(s); got != want {
 			t.Errorf("%q: %q, want %q", s, got, want)
 		}
 	}
@@ -30,11 +30,11 @@ func FuzzVisible(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := words.Visible(s)
-		if words.Visible(got) != got || words.Clean(got) != got {
-			t.Errorf("%q is %q, which is %q, cleaned %q", s, got, words.Visible(got), words.Clean(got))
+		got := tidy.Visible(s)
+		if tidy.Visible(got) != got || tidy.Clean(got) != got {
+			t.Errorf("%q is %q, which is %q, cleaned %q", s, got, tidy.Visible(got), tidy.Clean(got))
 		}
-		if words.Clean(s) == s && got != s || strings.Count(got, "\n") != strings.Count(s, "\n") {
+		if tidy.Clean(s) == s && got != s || strings.Count(got, "\n") != strings.Count(s, "\n") {
 			t.Errorf("%q is %q", s, got)
 		}
 		var b strings.Builder
@@ -47,7 +47,7 @@ func FuzzVisible(f *testing.F) {
 		if err := json.Unmarshal([]byte(b.String()), &before); err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal([]byte(words.Visible(b.String())), &after); err != nil || !reflect.DeepEqual(before, after) {
+		if err := json.Unmarshal([]byte(tidy.Visible(b.String())), &after); err != nil || !reflect.DeepEqual(before, after) {
 			t.Errorf("%q is %q, %v", before, after, err)
 		}
 	})
