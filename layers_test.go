@@ -49,7 +49,7 @@ var layers = map[string][]string{
 	"sandbox/sandboxtest": {"sandbox"},
 	"sandbox/bubblewrap":  {"sandbox", "internal/regular"},
 	"sandbox/container":   {"sandbox"},
-	"sandbox/virtual":     {"sandbox", "internal/tidy"},
+	"sandbox/virtual":     {"sandbox", "skill", "internal/tidy"},
 	"sandbox/executors":   {"sandbox", "sandbox/bubblewrap", "sandbox/container", "sandbox/virtual", "internal/words"},
 	"install/git":         {"skill", "internal/words", "internal/tidy"},
 	"install/remote":      {"skill", "source", "install/git", "install/unpack", "internal/atomicfile", "internal/regular", "internal/tidy", "internal/endpoint"},

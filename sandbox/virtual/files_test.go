@@ -73,16 +73,17 @@ func TestMount(t *testing.T) {
 }
 
 // TestMountFolder: a skill on disk is mounted at its first command; links that lead out of
-// it are left out, and it never changes.
+// it are left out, as is what version control keeps in it, and it never changes.
 func TestMountFolder(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	err := errors.Join(os.WriteFile(outside, []byte("secret"), 0o644), os.WriteFile(filepath.Join(dir, "file"), []byte("text\n"), 0o644),
+		os.Mkdir(filepath.Join(dir, ".git"), 0o755), os.WriteFile(filepath.Join(dir, ".git", "config"), []byte("token"), 0o644),
 		os.Symlink(outside, filepath.Join(dir, "out")), os.Symlink("file", filepath.Join(dir, "in")), os.Symlink(filepath.Dir(outside), filepath.Join(dir, "folder")))
 	if err != nil {
 		t.Skip("no links here: ", err)
 	}
 	s := New(Options{})
-	r := sandbox.Request{Skill: "x", Dir: dir, Command: "ls; cat in; echo more >> file; rm in; ls"}
+	r := sandbox.Request{Skill: "x", Dir: dir, Command: "ls -A; cat in; echo more >> file; rm in; ls"}
 	if s.MountedSkills() != nil {
 		t.Error("mounted before it is needed")
 	}

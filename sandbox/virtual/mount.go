@@ -14,6 +14,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/sandbox"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // maxFile is the size of the largest file that is copied into a sandbox.
@@ -98,7 +99,8 @@ func (s *Sandbox) mount(name string, files fs.FS) error {
 }
 
 // copyIn copies folders and regular files. seen is called for each file. nil means nobody
-// asks: then links to regular files that files can open are copied as well.
+// asks, as for a skill: then links to regular files that files can open are copied as well, and
+// what is never part of a skill, such as .git, is left out.
 func (s *Sandbox) copyIn(dir string, files fs.FS, seen func(name string, n *node, info fs.FileInfo)) error {
 	return fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		to := path.Join(dir, name)
@@ -107,6 +109,10 @@ func (s *Sandbox) copyIn(dir string, files fs.FS, seen func(name string, n *node
 			return err
 		case err != nil:
 			return nil // what cannot be read is not there
+		case seen == nil && skill.IsExcluded(d.Name()) && d.IsDir():
+			return fs.SkipDir
+		case seen == nil && skill.IsExcluded(d.Name()):
+			return nil
 		case d.IsDir():
 			return s.tree.mkdirAll(to)
 		}
