@@ -68,7 +68,10 @@ func TestStopped(t *testing.T) {
 		{"signal.sh", "", "SIGUSR1", 138, small},
 	} {
 		t.Run(test.command, func(t *testing.T) {
-			t.Parallel()
+			// The system counts processes by user: beside a bomb no other script could fork.
+			if !strings.Contains(test.stopped, "processes") {
+				t.Parallel()
+			}
 			if test.command == "hidden.sh" && os.Getuid() == 0 {
 				test.stopped, test.signal, test.code, test.limits.Timeout = "it ran longer than 100ms", "SIGKILL", 137, 100*time.Millisecond // root can look
 			}
