@@ -9,13 +9,13 @@ import (
 // A division divides the prompts of a set.
 type division struct {
 	by string
-	of func(*promptResult) string
+	of func(*PromptResult) string
 }
 
 var divisions = [...]division{
-	{"kind", func(a *promptResult) string { return a.Kind }},
-	{"lang", func(a *promptResult) string { return a.Lang }},
-	{"style", func(a *promptResult) string { return a.Style }},
+	{"kind", func(a *PromptResult) string { return a.Kind }},
+	{"lang", func(a *PromptResult) string { return a.Lang }},
+	{"style", func(a *PromptResult) string { return a.Style }},
 }
 
 // A portion holds the values of the prompts of one Part: hit@1, recall@5, nDCG@10 and, if the
@@ -48,7 +48,7 @@ func portions(s *Set) (list []*portion) {
 	return list
 }
 
-func (p *portion) add(a *promptResult, s *Set) {
+func (p *portion) add(a *PromptResult, s *Set) {
 	r := a.relevance()
 	values := []float64{r.Hit1, r.Recall5, r.NDCG10}
 	if at := s.point(.05); at != nil {
@@ -60,7 +60,7 @@ func (p *portion) add(a *promptResult, s *Set) {
 }
 
 // point returns the point of the curve with this rate; nil if there is none.
-func (s *Set) point(rate float64) *point {
+func (s *Set) point(rate float64) *Point {
 	for i := range s.Curve {
 		if s.Curve[i].Rate == rate {
 			return &s.Curve[i]

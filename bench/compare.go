@@ -16,15 +16,15 @@ const (
 type Comparison struct {
 	Set     string   `json:"set"`
 	Paired  int      `json:"paired"`  // number of prompts that both measured with the same labels
-	Metrics []change `json:"metrics"` // over these prompts
+	Metrics []Change `json:"metrics"` // over these prompts
 	// Worsened holds the names of the metrics that are significantly worse.
 	Worsened []string `json:"worsened"`
 	Better   []Moved  `json:"better"` // prompts whose nDCG@10 rose most, then prompts whose wanted skill rose most
 	Worse    []Moved  `json:"worse"`  // the same for falls
 }
 
-// A change is the difference of one measure.
-type change struct {
+// A Change is the difference of one measure.
+type Change struct {
 	Name       string  `json:"name"`
 	Before     float64 `json:"before"`
 	After      float64 `json:"after"`
@@ -68,11 +68,11 @@ func direction(measure string) float64 {
 }
 
 // A pair is one prompt, measured twice.
-type pair struct{ before, after *promptResult }
+type pair struct{ before, after *PromptResult }
 
 func compareSets(before, after Set, seed uint64) Comparison {
 	pairs := pairsOf(before.Queries, after.Queries)
-	c := Comparison{Set: after.Set, Paired: len(pairs), Metrics: []change{}, Worsened: []string{}}
+	c := Comparison{Set: after.Set, Paired: len(pairs), Metrics: []Change{}, Worsened: []string{}}
 	old, now := make(map[string][]ratio), make(map[string][]ratio)
 	for _, p := range pairs {
 		x, y := before.ratios(p.before), after.ratios(p.after)
@@ -87,7 +87,7 @@ func compareSets(before, after Set, seed uint64) Comparison {
 			continue
 		}
 		x, y := total(old[name]).value(), total(now[name]).value()
-		m := change{name, x, y, y - x, significance(seed, old[name], now[name])}
+		m := Change{name, x, y, y - x, significance(seed, old[name], now[name])}
 		c.Metrics = append(c.Metrics, m)
 		if m.P < significant && m.Difference*direction(name) < 0 {
 			c.Worsened = append(c.Worsened, name)
@@ -97,8 +97,8 @@ func compareSets(before, after Set, seed uint64) Comparison {
 	return c
 }
 
-func pairsOf(before, after []promptResult) []pair {
-	byID := make(map[string]*promptResult)
+func pairsOf(before, after []PromptResult) []pair {
+	byID := make(map[string]*PromptResult)
 	for i := range before {
 		byID[before[i].ID] = &before[i]
 	}

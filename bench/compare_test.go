@@ -11,9 +11,9 @@ import (
 // ranked returns a set whose prompts q00, q01, … have their only wanted skill
 // at these ranks.
 func ranked(ranks ...int) Set {
-	var list []promptResult
+	var list []PromptResult
 	for i, rank := range ranks {
-		a := promptResult{ID: fmt.Sprintf("q%02d", i), Wanted: 1, Rank: rank, Injected: 1, Fitting: min(1, rank)}
+		a := PromptResult{ID: fmt.Sprintf("q%02d", i), Wanted: 1, Rank: rank, Injected: 1, Fitting: min(1, rank)}
 		if rank > 0 {
 			a.Ranks = []int{rank}
 		}
@@ -45,7 +45,7 @@ func TestCompare(t *testing.T) {
 	if diff := cmp.Diff([]Moved{{"q04", 1, 0, -1}}, c.Worse, near); diff != "" {
 		t.Errorf("worse (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(change{"hit@1", .4, .4, 0, 1}, c.Metrics[0], near); diff != "" {
+	if diff := cmp.Diff(Change{"hit@1", .4, .4, 0, 1}, c.Metrics[0], near); diff != "" {
 		t.Errorf("hit@1 (-want +got):\n%s", diff)
 	}
 }
@@ -89,24 +89,24 @@ func TestMean(t *testing.T) {
 // with its own, and what is significantly worse is named.
 func TestCompareBlocks(t *testing.T) {
 	measured := func(fitting, own int) Set {
-		var list []promptResult
+		var list []PromptResult
 		for i := range 40 {
 			list = append(list,
-				promptResult{ID: fmt.Sprint("none ", i), Demand: float64(i) / 50, Always: listing{Listed: 1}},
-				promptResult{ID: fmt.Sprint("want ", i), Wanted: 1, Ranks: []int{1}, Rank: 1, NDCG: 1, Demand: .9, Always: listing{Listed: 4 - 3*fitting, Fitting: min(1, fitting+i%2)}},
-				promptResult{ID: fmt.Sprint("near ", i), Owner: "a", Demand: .77, Always: listing{Listed: 1, Own: own}})
+				PromptResult{ID: fmt.Sprint("none ", i), Demand: float64(i) / 50, Always: Listing{Listed: 1}},
+				PromptResult{ID: fmt.Sprint("want ", i), Wanted: 1, Ranks: []int{1}, Rank: 1, NDCG: 1, Demand: .9, Always: Listing{Listed: 4 - 3*fitting, Fitting: min(1, fitting+i%2)}},
+				PromptResult{ID: fmt.Sprint("near ", i), Owner: "a", Demand: .77, Always: Listing{Listed: 1, Own: own}})
 		}
 		s := summary(list, .95, 1)
 		s.Set = "s"
 		return s
 	}
 	good, bad := measured(1, 0), measured(0, 1)
-	changes := make(map[string]change)
+	changes := make(map[string]Change)
 	c := compared(good, bad)
 	for _, m := range c.Metrics {
 		changes[m.Name] = m
 	}
-	for _, want := range []change{
+	for _, want := range []Change{
 		{"coverage", 0, 0, 0, 1}, // nothing reaches .95
 		{"coverage@3%", 1, .5, -.5, 0}, {"entries@3%", 1, 4, 3, 0}, {"right@5%", 1, .125, -.875, 0},
 		{"near_own@1%", 0, 0, 0, 0}, {"near_own@5%", 0, 1, 1, 0}, {"near_any@5%", 1, 1, 0, 1},

@@ -10,8 +10,8 @@ import (
 // are what a user may set as the rate of disturbance.
 var rates = [...]float64{.01, .02, .03, .04, .05, .07, .10}
 
-// A listing counts the skills of a block.
-type listing struct {
+// A Listing counts the skills of a block.
+type Listing struct {
 	Listed  int `json:"listed"`
 	Fitting int `json:"fitting"` // listed skills that are wanted
 	Own     int `json:"own"`     // of a near miss: 1 when the skill that it misses is listed
@@ -27,8 +27,8 @@ type Figures struct {
 	NearAny   Estimate `json:"near_any"`   // share of the near misses whose block lists anything
 }
 
-// A point is what a set gets at the lowest threshold that keeps a rate.
-type point struct {
+// A Point is what a set gets at the lowest threshold that keeps a rate.
+type Point struct {
 	Rate      float64 `json:"rate"`      // most prompts that need no skill and are offered one all the same, as a share
 	Threshold float64 `json:"threshold"` // above 1 when only skills that are named for certain are listed
 	Disturbed float64 `json:"disturbed"` // share of these prompts that the threshold lets through
@@ -36,7 +36,7 @@ type point struct {
 }
 
 // block returns what a threshold lets into the block.
-func (a *promptResult) block(threshold float64) listing {
+func (a *PromptResult) block(threshold float64) Listing {
 	if a.Demand >= threshold {
 		return a.Always
 	}
@@ -44,11 +44,11 @@ func (a *promptResult) block(threshold float64) listing {
 }
 
 // none reports whether the prompt needs no skill.
-func (a *promptResult) none() bool { return a.Wanted == 0 && a.Owner == "" }
+func (a *PromptResult) none() bool { return a.Wanted == 0 && a.Owner == "" }
 
 // score returns the highest threshold at which the prompt is offered anything. It is 1
 // for one that names a skill for certain, and negative for one that never is.
-func (a *promptResult) score() float64 {
+func (a *PromptResult) score() float64 {
 	switch {
 	case a.Certain.Listed > 0:
 		return 1
@@ -61,10 +61,10 @@ func (a *promptResult) score() float64 {
 // asked holds the prompts of a set by what they need.
 type asked struct {
 	none       []float64 // scores
-	want, near []*promptResult
+	want, near []*PromptResult
 }
 
-func sorted(answered []promptResult) asked {
+func sorted(answered []PromptResult) asked {
 	var s asked
 	for i := range answered {
 		switch a := &answered[i]; {
@@ -104,14 +104,14 @@ func atRates(rates []float64) []chooser {
 }
 
 // curve returns the points of a set; none without prompts that need no skill.
-func curve(answered []promptResult, seed uint64) []point {
-	points := []point{}
+func curve(answered []PromptResult, seed uint64) []Point {
+	points := []Point{}
 	s := sorted(answered)
 	if len(s.none) == 0 {
 		return points
 	}
 	for i, f := range s.figures(seed, atRates(rates[:])) {
-		p := point{Rate: rates[i], Threshold: thresholdFor(rates[i], s.none), Figures: f.figures()}
+		p := Point{Rate: rates[i], Threshold: thresholdFor(rates[i], s.none), Figures: f.figures()}
 		for _, score := range s.none {
 			if score >= p.Threshold {
 				p.Disturbed += 1 / float64(len(s.none))
@@ -155,21 +155,21 @@ func meanOf(list []spread) spread {
 var figures = [...]struct {
 	name string
 	near bool
-	of   func(b listing) ratio
+	of   func(b Listing) ratio
 }{
-	{"coverage", false, func(b listing) ratio { return ratio{float64(min(1, b.Fitting)), 1} }},
-	{"entries", false, func(b listing) ratio { return ratio{float64(b.Listed), float64(min(1, b.Listed))} }},
-	{"per_prompt", false, func(b listing) ratio { return ratio{float64(b.Listed), 1} }},
-	{"right", false, func(b listing) ratio { return ratio{float64(b.Fitting), float64(b.Listed)} }},
-	{"near_own", true, func(b listing) ratio { return ratio{float64(b.Own), 1} }},
-	{"near_any", true, func(b listing) ratio { return ratio{float64(min(1, b.Listed)), 1} }},
+	{"coverage", false, func(b Listing) ratio { return ratio{float64(min(1, b.Fitting)), 1} }},
+	{"entries", false, func(b Listing) ratio { return ratio{float64(b.Listed), float64(min(1, b.Listed))} }},
+	{"per_prompt", false, func(b Listing) ratio { return ratio{float64(b.Listed), 1} }},
+	{"right", false, func(b Listing) ratio { return ratio{float64(b.Fitting), float64(b.Listed)} }},
+	{"near_own", true, func(b Listing) ratio { return ratio{float64(b.Own), 1} }},
+	{"near_any", true, func(b Listing) ratio { return ratio{float64(min(1, b.Listed)), 1} }},
 }
 
 // A sums holds the ratio of each of the figures.
 type sums [len(figures)]ratio
 
 // add adds the figures of a block.
-func (s *sums) add(b listing, near bool) {
+func (s *sums) add(b Listing, near bool) {
 	for i, f := range figures {
 		if f.near == near {
 			s[i] = s[i].plus(f.of(b))
@@ -222,7 +222,7 @@ func (s *asked) figures(seed uint64, choose []chooser) []spreads {
 // them.
 func (s *asked) count(at []float64, random *rand.Rand) []sums {
 	counts := make([]sums, len(at))
-	draw := func(list []*promptResult, near bool) {
+	draw := func(list []*PromptResult, near bool) {
 		for i := range list {
 			if random != nil {
 				i = random.IntN(len(list))

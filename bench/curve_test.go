@@ -44,23 +44,23 @@ func TestThresholdFor(t *testing.T) {
 }
 
 // offered returns prompts: 40 that need no skill, 4 that need one, and 2 near misses.
-func offered() []promptResult {
-	var list []promptResult
-	add := func(id string, a promptResult) {
+func offered() []PromptResult {
+	var list []PromptResult
+	add := func(id string, a PromptResult) {
 		a.ID = id
 		given := a.block(.5)
 		a.Injected, a.Fitting = given.Listed, given.Fitting
 		list = append(list, a)
 	}
 	for i := range 40 {
-		add("none", promptResult{Demand: float64(i) / 50, Always: listing{Listed: 1}}) // up to .78
+		add("none", PromptResult{Demand: float64(i) / 50, Always: Listing{Listed: 1}}) // up to .78
 	}
-	add("sure", promptResult{Wanted: 1, Ranks: []int{1}, Demand: .9, Always: listing{Listed: 2, Fitting: 1}, Style: "terse"})
-	add("likely", promptResult{Wanted: 1, Ranks: []int{2}, Demand: .77, Always: listing{Listed: 4, Fitting: 1}})
-	add("wrong", promptResult{Wanted: 1, Demand: .76, Always: listing{Listed: 3}})
-	add("named", promptResult{Wanted: 1, Ranks: []int{1}, Demand: .1, Always: listing{Listed: 3, Fitting: 1}, Certain: listing{Listed: 1, Fitting: 1}})
-	add("near", promptResult{Owner: "a", Demand: .95, Always: listing{Listed: 1, Own: 1}})
-	add("nearer", promptResult{Owner: "a", Demand: .745, Always: listing{Listed: 1}})
+	add("sure", PromptResult{Wanted: 1, Ranks: []int{1}, Demand: .9, Always: Listing{Listed: 2, Fitting: 1}, Style: "terse"})
+	add("likely", PromptResult{Wanted: 1, Ranks: []int{2}, Demand: .77, Always: Listing{Listed: 4, Fitting: 1}})
+	add("wrong", PromptResult{Wanted: 1, Demand: .76, Always: Listing{Listed: 3}})
+	add("named", PromptResult{Wanted: 1, Ranks: []int{1}, Demand: .1, Always: Listing{Listed: 3, Fitting: 1}, Certain: Listing{Listed: 1, Fitting: 1}})
+	add("near", PromptResult{Owner: "a", Demand: .95, Always: Listing{Listed: 1, Own: 1}})
+	add("nearer", PromptResult{Owner: "a", Demand: .745, Always: Listing{Listed: 1}})
 	return list
 }
 
@@ -113,10 +113,10 @@ func TestCurve(t *testing.T) {
 // TestCurveInterval: an interval includes that other prompts would have set another
 // threshold.
 func TestCurveInterval(t *testing.T) {
-	var list []promptResult
+	var list []PromptResult
 	for i := range 100 {
 		demand := float64(i) / 100
-		list = append(list, promptResult{Demand: demand, Always: listing{Listed: 1}}, promptResult{Wanted: 1, Demand: demand, Always: listing{Listed: 1, Fitting: 1}})
+		list = append(list, PromptResult{Demand: demand, Always: Listing{Listed: 1}}, PromptResult{Wanted: 1, Demand: demand, Always: Listing{Listed: 1, Fitting: 1}})
 	}
 	s := summary(list, thresholdFor(.05, sorted(list).none), 1)
 	at, fixed := s.point(.05).Coverage, s.Gate.Coverage

@@ -12,9 +12,9 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 )
 
-// distraction says how well the first hit fits when the skills of another corpus, the
+// Distraction says how well the first hit fits when the skills of another corpus, the
 // distractors, are in the catalog too.
-type distraction struct {
+type Distraction struct {
 	Distractors int      `json:"distractors"`
 	LeftOut     int      `json:"left_out"`  // skills of the other corpus that look like a wanted skill
 	Prompts     int      `json:"prompts"`   // number of prompts that need a skill
@@ -22,24 +22,24 @@ type distraction struct {
 	Hit1Text    Estimate `json:"hit1_text"` // by text alone
 }
 
-// distractedRanks is the rank of the first wanted skill among distractors; 0 means that none is
+// DistractedRanks is the rank of the first wanted skill among distractors; 0 means that none is
 // among the first 50 hits.
-type distractedRanks struct {
+type DistractedRanks struct {
 	Rank     int `json:"rank"`
 	TextRank int `json:"text_rank"` // by text alone
 }
 
-// A mixture is a set with distractors. Skills that have the name of a wanted skill, or
+// A Mixture is a set with distractors. Skills that have the name of a wanted skill, or
 // whose description starts like the description of one, are no distractors: they may be
 // copies of it.
-type mixture struct {
+type Mixture struct {
 	Dataset
 	used, leftOut int // when the corpus was last read
 }
 
 // NewMixture mixes the skills of a corpus into a set, see ReadCorpus.
-func NewMixture(d *Dataset, others iter.Seq2[Document, error]) *mixture {
-	m := &mixture{Dataset: *d}
+func NewMixture(d *Dataset, others iter.Seq2[Document, error]) *Mixture {
+	m := &Mixture{Dataset: *d}
 	m.Corpus = func(yield func(Document, error) bool) {
 		m.used, m.leftOut = 0, 0
 		alike := make(map[string]bool)
@@ -94,10 +94,10 @@ func likenessKeys(d Document) []string {
 
 // Distract asks the prompts of s, the result of Run for the set, in the catalog of its
 // mixture, and adds the result to s.
-func Distract(ctx context.Context, c *Catalog, m *mixture, s *Set, opts *Options) error {
+func Distract(ctx context.Context, c *Catalog, m *Mixture, s *Set, opts *Options) error {
 	opts = cmp.Or(opts, new(Options))
 	text := search.New(c.index, c.store, nil, nil)
-	answered := make(map[string]*promptResult, len(s.Queries))
+	answered := make(map[string]*PromptResult, len(s.Queries))
 	for i := range s.Queries {
 		answered[s.Queries[i].ID] = &s.Queries[i]
 	}
@@ -106,7 +106,7 @@ func Distract(ctx context.Context, c *Catalog, m *mixture, s *Set, opts *Options
 	for i, q := range queries {
 		if a := answered[q.ID]; a != nil && a.Wanted > 0 {
 			var err error
-			a.Distracted = &distractedRanks{}
+			a.Distracted = &DistractedRanks{}
 			if a.Distracted.Rank, err = c.first(ctx, c.search, &q); err != nil {
 				return err
 			}
@@ -120,7 +120,7 @@ func Distract(ctx context.Context, c *Catalog, m *mixture, s *Set, opts *Options
 			opts.Step(i+1, len(queries))
 		}
 	}
-	s.Distracted = &distraction{m.used, m.leftOut, len(hit1), bootstrap(opts.Seed, hit1), bootstrap(opts.Seed, hit1Text)}
+	s.Distracted = &Distraction{m.used, m.leftOut, len(hit1), bootstrap(opts.Seed, hit1), bootstrap(opts.Seed, hit1Text)}
 	return nil
 }
 

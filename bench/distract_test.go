@@ -41,10 +41,10 @@ func TestDistract(t *testing.T) {
 	}
 	got := *s.Distracted
 	got.Hit1, got.Hit1Text = Estimate{Value: got.Hit1.Value}, Estimate{Value: got.Hit1Text.Value}
-	if diff := cmp.Diff(distraction{2, 2, 4, got.Hit1, Estimate{Value: .5}}, got, near); diff != "" {
+	if diff := cmp.Diff(Distraction{2, 2, 4, got.Hit1, Estimate{Value: .5}}, got, near); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	ranks := make(map[string]*distractedRanks)
+	ranks := make(map[string]*DistractedRanks)
 	for _, a := range s.Queries {
 		ranks[a.ID] = a.Distracted
 	}

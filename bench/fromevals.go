@@ -92,7 +92,7 @@ type asker struct {
 }
 
 // explain says how each of the measured prompts fares that stands beside a skill of c.
-func explain(ctx context.Context, c *Catalog, d *Dataset, measured []promptResult, o *Options) ([]evals.Outcome, error) {
+func explain(ctx context.Context, c *Catalog, d *Dataset, measured []PromptResult, o *Options) ([]evals.Outcome, error) {
 	entries, err := c.search.List(ctx, nil, nil)
 	if err != nil {
 		return nil, err

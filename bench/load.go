@@ -42,11 +42,11 @@ type Load struct {
 	P99MS    float64     `json:"p99_ms"`
 	P999MS   float64     `json:"p999_ms"`
 	MaxMS    float64     `json:"max_ms"`
-	Errors   []loadError `json:"errors"`
+	Errors   []LoadError `json:"errors"`
 }
 
-// A loadError is a kind of error.
-type loadError struct {
+// A LoadError is a kind of error.
+type LoadError struct {
 	Kind  string `json:"kind"`
 	Count int    `json:"count"`
 	First string `json:"first"` // message
@@ -56,7 +56,7 @@ type loadError struct {
 type loader struct {
 	took    []float64 // ms, of the answers
 	offered int       // answers that offer any skill
-	errors  map[string]*loadError
+	errors  map[string]*LoadError
 }
 
 // MeasureLoad asks a server for some time. Each client asks once before, so that it is
@@ -87,7 +87,7 @@ func MeasureLoad(ctx context.Context, o *LoadOptions) (*Load, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	l := &Load{Clients: o.Clients, Prompts: len(o.Prompts), Seconds: time.Since(start).Seconds(), Errors: []loadError{}}
+	l := &Load{Clients: o.Clients, Prompts: len(o.Prompts), Seconds: time.Since(start).Seconds(), Errors: []LoadError{}}
 	l.sum(clients)
 	if l.Requests == l.Failed && l.Failed > 0 {
 		return nil, errors.New(l.Errors[0].First)
@@ -118,11 +118,11 @@ func (c *loader) ask(ctx context.Context, o *LoadOptions, i int) (pause time.Dur
 	case errors.Is(err, context.Canceled): // the run ends
 	default:
 		if c.errors == nil {
-			c.errors = make(map[string]*loadError)
+			c.errors = make(map[string]*LoadError)
 		}
 		kind := kindOf(err)
 		if c.errors[kind] == nil {
-			c.errors[kind] = &loadError{Kind: kind, First: err.Error()}
+			c.errors[kind] = &LoadError{Kind: kind, First: err.Error()}
 		}
 		c.errors[kind].Count++
 		if status, ok := errors.AsType[*apiclient.StatusError](err); ok {
@@ -152,7 +152,7 @@ func kindOf(err error) string {
 func (l *Load) sum(clients []loader) {
 	var took []float64
 	offered := 0
-	kinds := make(map[string]*loadError)
+	kinds := make(map[string]*LoadError)
 	for _, c := range clients {
 		took = append(took, c.took...)
 		offered += c.offered
@@ -172,5 +172,5 @@ func (l *Load) sum(clients []loader) {
 	for _, e := range kinds {
 		l.Errors = append(l.Errors, *e)
 	}
-	slices.SortFunc(l.Errors, func(a, b loadError) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Kind, b.Kind)) })
+	slices.SortFunc(l.Errors, func(a, b LoadError) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Kind, b.Kind)) })
 }

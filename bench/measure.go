@@ -29,7 +29,7 @@ func total(list []ratio) ratio {
 }
 
 // ratios returns what one prompt of the set adds to each measure that applies to it.
-func (s *Set) ratios(a *promptResult) map[string]ratio {
+func (s *Set) ratios(a *PromptResult) map[string]ratio {
 	all := make(map[string]ratio)
 	for name, v := range a.values() {
 		all[name] = ratio{v, 1}
@@ -46,7 +46,7 @@ func (s *Set) ratios(a *promptResult) map[string]ratio {
 	return all
 }
 
-func (a *promptResult) addFigures(all map[string]ratio, rate, threshold float64) {
+func (a *PromptResult) addFigures(all map[string]ratio, rate, threshold float64) {
 	for _, f := range figures {
 		if f.near && a.Owner != "" || !f.near && a.Wanted > 0 {
 			all[f.name+at(rate)] = f.of(a.block(threshold))
@@ -132,7 +132,7 @@ func at(rate float64) string {
 }
 
 // At returns how the names of the measures at the rate of the point end, such as "@5%".
-func (p *point) At() string { return at(p.Rate) }
+func (p *Point) At() string { return at(p.Rate) }
 
 // figureNames returns the names of the figures at a rate, in the order of Figures.
 func figureNames(rate float64) []string {

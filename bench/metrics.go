@@ -5,9 +5,9 @@ package bench
 
 import "math"
 
-// relevance says how well one ranking answers one prompt, or how well rankings do on
+// Relevance says how well one ranking answers one prompt, or how well rankings do on
 // average.
-type relevance struct {
+type Relevance struct {
 	Hit1     float64 // 1 when the first skill is a wanted one
 	MRR10    float64 // 1 ÷ the place of the first wanted skill, of 10 places
 	Recall5  float64 // share of the wanted skills that are among the first 5
@@ -23,19 +23,19 @@ func measures() []string {
 }
 
 // fields returns the fields in the order of measures.
-func (r *relevance) fields() []*float64 {
+func (r *Relevance) fields() []*float64 {
 	return []*float64{&r.Hit1, &r.MRR10, &r.Recall5, &r.Recall10, &r.Recall50, &r.NDCG10, &r.Full10}
 }
 
 // judge computes the relevance of a ranking. ranks are the places of the wanted skills
 // in it, from 1, rising; wanted is the number of wanted skills. If that is 0, so is the
 // relevance.
-func judge(ranks []int, wanted int) relevance {
+func judge(ranks []int, wanted int) Relevance {
 	if wanted == 0 {
-		return relevance{}
+		return Relevance{}
 	}
 	share := func(k int) float64 { return float64(within(ranks, k)) / float64(wanted) }
-	r := relevance{
+	r := Relevance{
 		Hit1: float64(within(ranks, 1)), Recall5: share(5), Recall10: share(10), Recall50: share(50),
 		NDCG10: gain(ranks, 10) / ideal(wanted, 10),
 	}
@@ -68,7 +68,7 @@ func ranksOf(ranking, wanted []string) []int {
 // Metrics are the relevance of rankings, averaged over prompts.
 type Metrics struct {
 	Prompts int
-	relevance
+	Relevance
 }
 
 // Measure compares rankings with what was wanted. Each ranking holds the names of
@@ -84,11 +84,11 @@ func Measure(rankings, wanted [][]string) Metrics {
 		m.add(judge(ranksOf(rankings[i], want), len(want)), 1)
 	}
 	mean := Metrics{Prompts: m.Prompts}
-	mean.add(m.relevance, 1/max(1, float64(m.Prompts)))
+	mean.add(m.Relevance, 1/max(1, float64(m.Prompts)))
 	return mean
 }
 
-func (r *relevance) add(s relevance, weight float64) {
+func (r *Relevance) add(s Relevance, weight float64) {
 	own := r.fields()
 	for i, x := range s.fields() {
 		*own[i] += weight * *x

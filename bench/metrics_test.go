@@ -18,29 +18,29 @@ func TestMeasure(t *testing.T) {
 		rankings [][]string
 		wanted   [][]string
 		prompts  int
-		want     relevance // hit@1, mrr@10, recall@5, @10, @50, ndcg@10, full@10
+		want     Relevance // hit@1, mrr@10, recall@5, @10, @50, ndcg@10, full@10
 	}{
-		{"first", [][]string{{"a", "b"}}, [][]string{{"a"}}, 1, relevance{1, 1, 1, 1, 1, 1, 1}},
-		{"second", [][]string{{"b", "a"}}, [][]string{{"a"}}, 1, relevance{0, .5, 1, 1, 1, log3, 1}},
-		{"absent", [][]string{{"b", "c"}}, [][]string{{"a"}}, 1, relevance{}},
-		{"empty", [][]string{nil}, [][]string{{"a"}}, 1, relevance{}},
-		{"sixth", [][]string{{"b", "c", "d", "e", "f", "a"}}, [][]string{{"a"}}, 1, relevance{0, 1. / 6, 0, 1, 1, sixth, 1}},
-		{"eleventh", [][]string{eleventh}, [][]string{{"a"}}, 1, relevance{Recall50: 1}},
-		{"two wanted, one found second", [][]string{{"c", "b"}}, [][]string{{"a", "b"}}, 1, relevance{0, .5, .5, .5, .5, log3 / (1 + log3), 0}},
-		{"two wanted, both found", [][]string{{"b", "a"}}, [][]string{{"a", "b"}}, 1, relevance{1, 1, 1, 1, 1, 1, 1}},
+		{"first", [][]string{{"a", "b"}}, [][]string{{"a"}}, 1, Relevance{1, 1, 1, 1, 1, 1, 1}},
+		{"second", [][]string{{"b", "a"}}, [][]string{{"a"}}, 1, Relevance{0, .5, 1, 1, 1, log3, 1}},
+		{"absent", [][]string{{"b", "c"}}, [][]string{{"a"}}, 1, Relevance{}},
+		{"empty", [][]string{nil}, [][]string{{"a"}}, 1, Relevance{}},
+		{"sixth", [][]string{{"b", "c", "d", "e", "f", "a"}}, [][]string{{"a"}}, 1, Relevance{0, 1. / 6, 0, 1, 1, sixth, 1}},
+		{"eleventh", [][]string{eleventh}, [][]string{{"a"}}, 1, Relevance{Recall50: 1}},
+		{"two wanted, one found second", [][]string{{"c", "b"}}, [][]string{{"a", "b"}}, 1, Relevance{0, .5, .5, .5, .5, log3 / (1 + log3), 0}},
+		{"two wanted, both found", [][]string{{"b", "a"}}, [][]string{{"a", "b"}}, 1, Relevance{1, 1, 1, 1, 1, 1, 1}},
 		{"two wanted, second and sixth", [][]string{{"c", "b", "d", "e", "f", "a"}}, [][]string{{"a", "b"}}, 1,
-			relevance{0, .5, .5, 1, 1, (log3 + sixth) / (1 + log3), 1}},
-		{"the same twice", [][]string{{"a", "a"}}, [][]string{{"a", "b"}}, 1, relevance{1, 1, .5, .5, .5, 1 / (1 + log3), 0}},
-		{"mean of two", [][]string{{"a"}, {"b", "a"}}, [][]string{{"a"}, {"a"}}, 2, relevance{.5, .75, 1, 1, 1, (1 + log3) / 2, 1}},
-		{"nothing wanted does not count", [][]string{{"a"}, {"a"}}, [][]string{{"a"}, nil}, 1, relevance{1, 1, 1, 1, 1, 1, 1}},
-		{"nothing at all", nil, nil, 0, relevance{}},
+			Relevance{0, .5, .5, 1, 1, (log3 + sixth) / (1 + log3), 1}},
+		{"the same twice", [][]string{{"a", "a"}}, [][]string{{"a", "b"}}, 1, Relevance{1, 1, .5, .5, .5, 1 / (1 + log3), 0}},
+		{"mean of two", [][]string{{"a"}, {"b", "a"}}, [][]string{{"a"}, {"a"}}, 2, Relevance{.5, .75, 1, 1, 1, (1 + log3) / 2, 1}},
+		{"nothing wanted does not count", [][]string{{"a"}, {"a"}}, [][]string{{"a"}, nil}, 1, Relevance{1, 1, 1, 1, 1, 1, 1}},
+		{"nothing at all", nil, nil, 0, Relevance{}},
 	} {
 		got := Measure(tt.rankings, tt.wanted)
-		if diff := cmp.Diff(tt.want, got.relevance, near); diff != "" || got.Prompts != tt.prompts {
+		if diff := cmp.Diff(tt.want, got.Relevance, near); diff != "" || got.Prompts != tt.prompts {
 			t.Errorf("%s: %d prompts, want %d (-want +got):\n%s", tt.name, got.Prompts, tt.prompts, diff)
 		}
 	}
-	if names, list := measures(), new(relevance).fields(); len(names) != len(list) {
+	if names, list := measures(), new(Relevance).fields(); len(names) != len(list) {
 		t.Errorf("%d names for %d measures", len(names), len(list))
 	}
 }
@@ -94,14 +94,14 @@ func TestSignificance(t *testing.T) {
 
 func TestReliability(t *testing.T) {
 	got := Reliability([]Outcome{{0, false}, {.05, false}, {.25, true}, {.25, false}, {.9, true}, {1, true}, {1.5, true}, {-1, false}})
-	want := make([]bin, 10)
+	want := make([]Bin, 10)
 	for i := range want {
 		want[i].From = float64(i) / 10
 	}
-	want[0] = bin{0, 3, .05 / 3, 0}
-	want[2] = bin{.2, 2, .25, .5}
-	want[9] = bin{.9, 3, 2.9 / 3, 1}
-	if diff := cmp.Diff(calibration{(.05 + .5 + .1) / 8, want}, got, near); diff != "" {
+	want[0] = Bin{0, 3, .05 / 3, 0}
+	want[2] = Bin{.2, 2, .25, .5}
+	want[9] = Bin{.9, 3, 2.9 / 3, 1}
+	if diff := cmp.Diff(Calibration{(.05 + .5 + .1) / 8, want}, got, near); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if empty := Reliability(nil); empty.Error != 0 || len(empty.Bins) != 10 {

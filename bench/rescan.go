@@ -40,8 +40,8 @@ func (m *meter) rescans(ctx context.Context, l *openLeg) (first, later float64, 
 }
 
 // changes measures what changed skills cost a leg.
-func (m *meter) changes(ctx context.Context, l *openLeg) ([]changeSpeed, error) {
-	list := make([]changeSpeed, 2)
+func (m *meter) changes(ctx context.Context, l *openLeg) ([]ChangeSpeed, error) {
+	list := make([]ChangeSpeed, 2)
 	for i := range list {
 		var err error
 		if list[i], err = m.change(ctx, l, i == 0); err != nil {
@@ -59,7 +59,7 @@ func (m *meter) changes(ctx context.Context, l *openLeg) ([]changeSpeed, error) 
 
 // change changes one skill in each round, a recently changed or an old one, and
 // measures what it costs a leg to notice.
-func (m *meter) change(ctx context.Context, l *openLeg, recent bool) (s changeSpeed, err error) {
+func (m *meter) change(ctx context.Context, l *openLeg, recent bool) (s ChangeSpeed, err error) {
 	s.Recent = recent
 	var rescans, visible []float64
 	for range m.rounds {

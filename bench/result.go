@@ -52,12 +52,12 @@ type Set struct {
 	NearMisses  int            `json:"near_misses"` // number of prompts for which one skill would be noise
 	Metrics     []Named        `json:"metrics"`     // empty without prompts that need a skill
 	Breakdown   []Part         `json:"breakdown"`
-	Gate        gate           `json:"gate"`
-	Curve       []point        `json:"curve"`                // empty without prompts that need no skill
-	Distracted  *distraction   `json:"distracted,omitempty"` // when there are distractors
-	Latency     latency        `json:"latency"`
-	Calibration *calibration   `json:"calibration,omitempty"` // when hits carry probabilities
-	Queries     []promptResult `json:"queries"`
+	Gate        Gate           `json:"gate"`
+	Curve       []Point        `json:"curve"`                // empty without prompts that need no skill
+	Distracted  *Distraction   `json:"distracted,omitempty"` // when there are distractors
+	Latency     Latency        `json:"latency"`
+	Calibration *Calibration   `json:"calibration,omitempty"` // when hits carry probabilities
+	Queries     []PromptResult `json:"queries"`
 	// Evals says how each prompt of FromEvals fares, see evals.Sort.
 	Evals []evals.Outcome `json:"evals,omitempty"`
 }
@@ -75,8 +75,8 @@ type Part struct {
 	Coverage5 *Estimate `json:"coverage5,omitempty"`
 }
 
-// A gate says how well the block for a model leaves out skills that are not needed.
-type gate struct {
+// A Gate says how well the block for a model leaves out skills that are not needed.
+type Gate struct {
 	None           int      `json:"none"`            // number of prompts that need no skill
 	Threshold      float64  `json:"threshold"`       // that the blocks were made with
 	FalseInjection Estimate `json:"false_injection"` // share of these prompts that got a skill
@@ -86,14 +86,14 @@ type gate struct {
 	Figures
 }
 
-// latency is how long a search takes.
-type latency struct {
+// Latency is how long a search takes.
+type Latency struct {
 	P50 float64 `json:"p50_ms"`
 	P99 float64 `json:"p99_ms"`
 }
 
-// A promptResult is the result of one prompt.
-type promptResult struct {
+// A PromptResult is the result of one prompt.
+type PromptResult struct {
 	ID       string   `json:"id"`
 	Kind     string   `json:"kind,omitempty"`
 	Lang     string   `json:"lang,omitempty"`
@@ -108,11 +108,11 @@ type promptResult struct {
 	Tokens   int      `json:"tokens"`          // of the block
 	Top      []string `json:"top"`             // IDs of the first 10 hits
 	Demand   float64  `json:"demand"`          // probability that the prompt wants any skill; 0 when its kind needs none
-	Always   listing  `json:"always"`          // the block if every prompt reached the threshold
-	Certain  listing  `json:"certain"`         // of it the skills that the prompt names for certain, listed at any threshold
+	Always   Listing  `json:"always"`          // the block if every prompt reached the threshold
+	Certain  Listing  `json:"certain"`         // of it the skills that the prompt names for certain, listed at any threshold
 
-	Distracted *distractedRanks `json:"distracted,omitempty"` // when there are distractors
+	Distracted *DistractedRanks `json:"distracted,omitempty"` // when there are distractors
 }
 
 // relevance computes the relevance of the ranking from its ranks.
-func (a *promptResult) relevance() relevance { return judge(a.Ranks, a.Wanted) }
+func (a *PromptResult) relevance() Relevance { return judge(a.Ranks, a.Wanted) }

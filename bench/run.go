@@ -42,7 +42,7 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 		return Set{}, err
 	}
 	r.threshold = first.Threshold
-	answered := make([]promptResult, len(queries))
+	answered := make([]PromptResult, len(queries))
 	for i, q := range queries {
 		var err error
 		if answered[i], err = r.answer(ctx, q); err != nil {
@@ -55,7 +55,7 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 	s := summary(answered, r.threshold, opts.Seed)
 	s.Set, s.Skills, s.Modes, s.Gate.AllTokens = d.Name, c.Skills, r.modes, c.Tokens
 	slices.Sort(r.searcher.took)
-	s.Latency = latency{P50: quantile(r.searcher.took, .5), P99: quantile(r.searcher.took, .99)}
+	s.Latency = Latency{P50: quantile(r.searcher.took, .5), P99: quantile(r.searcher.took, .99)}
 	s.Calibration = r.calibration()
 	if d.beside {
 		s.Evals, err = explain(ctx, c, d, answered, opts)
@@ -96,15 +96,15 @@ type runner struct {
 	outcomes  []Outcome
 }
 
-func (r *runner) answer(ctx context.Context, q Query) (promptResult, error) {
+func (r *runner) answer(ctx context.Context, q Query) (PromptResult, error) {
 	block, err := r.block(ctx, q.Text, search.Always)
 	if err != nil {
-		return promptResult{}, err
+		return PromptResult{}, err
 	}
 	r.modes[block.Mode]++
 	hits := r.searcher.answer.Hits
 	ids := r.catalog.idsOf(hits)
-	a := promptResult{
+	a := PromptResult{
 		ID: q.ID, Kind: q.Kind, Lang: q.Lang, Style: q.Style, Wanted: len(q.Wanted),
 		Ranks: ranksOf(ids[:min(depth, len(ids))], q.Wanted), Top: ids[:min(shown, len(ids))], Demand: block.Demand.Probability,
 		Always: r.listing(block.Skills, &q), Certain: r.listing(certain(block.Skills), &q),
@@ -146,9 +146,9 @@ func certain(hits []search.Hit) []search.Hit {
 }
 
 // listing counts the skills of a block.
-func (r *runner) listing(hits []search.Hit, q *Query) listing {
+func (r *runner) listing(hits []search.Hit, q *Query) Listing {
 	ids := r.catalog.idsOf(hits)
-	l := listing{Listed: len(ids), Fitting: len(ranksOf(ids, q.Wanted))}
+	l := Listing{Listed: len(ids), Fitting: len(ranksOf(ids, q.Wanted))}
 	if q.nearMiss() && slices.Contains(ids, q.Owner) {
 		l.Own = 1
 	}
@@ -162,7 +162,7 @@ func (r *runner) predict(hits []search.Hit, ids, wanted []string) {
 	}
 }
 
-func (r *runner) calibration() *calibration {
+func (r *runner) calibration() *Calibration {
 	if len(r.outcomes) == 0 {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (r *runner) calibration() *calibration {
 
 // summary computes all figures of a set from its answers. The threshold is the one that
 // the blocks were made with.
-func summary(answered []promptResult, threshold float64, seed uint64) Set {
+func summary(answered []PromptResult, threshold float64, seed uint64) Set {
 	s := Set{Metrics: []Named{}, Queries: answered}
 	values := lists(answered)
 	for _, name := range measures() {
@@ -185,7 +185,7 @@ func summary(answered []promptResult, threshold float64, seed uint64) Set {
 	s.Curve = curve(answered, seed)
 	s.Breakdown = breakdown([]Set{s}, 1, seed)
 	fixed := groups.figures(seed, []chooser{func([]float64) float64 { return threshold }})
-	s.Gate = gate{
+	s.Gate = Gate{
 		None:           len(groups.none),
 		Threshold:      threshold,
 		FalseInjection: bootstrap(seed, values[falseInjection]),
@@ -210,7 +210,7 @@ const (
 )
 
 // values returns the value of one answer for each measure that applies to it.
-func (a *promptResult) values() map[string]float64 {
+func (a *PromptResult) values() map[string]float64 {
 	v := make(map[string]float64)
 	if a.Wanted == 0 {
 		if a.none() {
@@ -241,7 +241,7 @@ func first(rank int) float64 {
 }
 
 // lists collects the values of all answers by measure.
-func lists(answered []promptResult) map[string][]float64 {
+func lists(answered []PromptResult) map[string][]float64 {
 	out := make(map[string][]float64)
 	for i := range answered {
 		for name, v := range answered[i].values() {

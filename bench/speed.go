@@ -95,16 +95,16 @@ type SpeedSize struct {
 	Origin    string       `json:"origin"`             // "corpus" or "synthetic"
 	Compiled  bool         `json:"compiled,omitempty"` // only compiled, see SpeedOptions.Compiled
 	TextBytes int64        `json:"text_bytes"`         // of all SKILL.md
-	Index     []indexSpeed `json:"index"`
+	Index     []IndexSpeed `json:"index"`
 	WalkMS    float64      `json:"walk_ms,omitempty"`    // the first rescan of a process, when nothing has changed
 	RescanMS  float64      `json:"rescan_ms,omitempty"`  // each one after it
 	VersionMS float64      `json:"version_ms,omitempty"` // the process "skills version": the floor of any
-	Look      *lookSpeed   `json:"look,omitempty"`
+	Look      *LookSpeed   `json:"look,omitempty"`
 	Legs      []LegSpeed   `json:"legs"`
 }
 
-// An indexSpeed holds the costs of indexing a new catalog.
-type indexSpeed struct {
+// An IndexSpeed holds the costs of indexing a new catalog.
+type IndexSpeed struct {
 	Vectors      bool    `json:"vectors"`
 	Seconds      float64 `json:"seconds"` // of a compiled catalog, with the making of its skills
 	SkillsPerS   float64 `json:"skills_per_s"`
@@ -118,10 +118,10 @@ type indexSpeed struct {
 	CorpusRSS int64 `json:"corpus_rss,omitempty"`
 }
 
-// A lookSpeed says how far the command "context" comes with its first step, the check
+// A LookSpeed says how far the command "context" comes with its first step, the check
 // for changed skills. If nothing has changed, the command needs no database, unless
 // skills are so alike that it compares their bodies.
-type lookSpeed struct {
+type LookSpeed struct {
 	MS      float64 `json:"ms"`
 	Current bool    `json:"current"` // none of the checked folders has changed
 	All     bool    `json:"all"`     // all folders were checked each time
@@ -142,19 +142,19 @@ type LegSpeed struct {
 	PerS       float64 `json:"per_s"`       // blocks for one client
 	Concurrent float64 `json:"concurrent"`  // blocks for 8 clients in the same time, divided by PerS
 
-	Change []changeSpeed `json:"change,omitempty"`
+	Change []ChangeSpeed `json:"change,omitempty"`
 
 	// In a process of its own: the command "context", from start to end, for a
 	// prompt that finds skills and for one that finds none (0 for a leg that the
 	// command does not have), and one that stays.
 	ColdMS      float64      `json:"cold_ms,omitempty"`
 	ColdEmptyMS float64      `json:"cold_empty_ms,omitempty"`
-	Process     *answerSpeed `json:"process,omitempty"`
+	Process     *AnswerSpeed `json:"process,omitempty"`
 }
 
-// A changeSpeed holds the costs of one changed skill in a process that has rescanned
+// A ChangeSpeed holds the costs of one changed skill in a process that has rescanned
 // before.
-type changeSpeed struct {
+type ChangeSpeed struct {
 	Recent    bool    `json:"recent"`     // the skill is among those that have changed last
 	RescanMS  float64 `json:"rescan_ms"`  // the rescan, from start to end
 	VisibleMS float64 `json:"visible_ms"` // from its start until a search finds the change
@@ -242,7 +242,7 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 	for _, t := range []Task{{Name: "index-text", DB: m.db("text")}, {Name: "index", DB: m.db("vectors")}} {
 		m.step("indexing, task %s", t.Name)
 		t.Root = m.root()
-		s, err := runTask[indexSpeed](ctx, m, t)
+		s, err := runTask[IndexSpeed](ctx, m, t)
 		if err != nil {
 			return size, err
 		}
@@ -274,12 +274,12 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 func (m *meter) measureCompiled(ctx context.Context) (size SpeedSize, err error) {
 	size.Skills, size.Origin, size.Compiled = m.n, "synthetic", true
 	m.step("compiling")
-	s, err := runTask[indexSpeed](ctx, m, Task{Name: "compile", Root: m.root(), DB: m.db("vectors"), Corpus: m.Corpus, Skills: m.n})
+	s, err := runTask[IndexSpeed](ctx, m, Task{Name: "compile", Root: m.root(), DB: m.db("vectors"), Corpus: m.Corpus, Skills: m.n})
 	if err != nil {
 		return size, err
 	}
 	size.TextBytes = s.TextBytes
-	size.Index = []indexSpeed{s.perSkill(m.n, s.TextBytes)}
+	size.Index = []IndexSpeed{s.perSkill(m.n, s.TextBytes)}
 	legs, err := m.answers(ctx, &size, slices.DeleteFunc(legs(), func(l leg) bool { return !l.Compiled }))
 	defer closeAll(legs)
 	for _, l := range legs {
@@ -309,7 +309,7 @@ func (m *meter) answers(ctx context.Context, size *SpeedSize, list []leg) (legs 
 			}
 		}
 		for _, l := range legs {
-			p, err := runTask[answerSpeed](ctx, m, Task{Name: l.Name, Root: m.root(), DB: m.db("vectors")})
+			p, err := runTask[AnswerSpeed](ctx, m, Task{Name: l.Name, Root: m.root(), DB: m.db("vectors")})
 			if err != nil {
 				return legs, err
 			}
@@ -327,7 +327,7 @@ func closeAll(legs []*openLeg) {
 }
 
 // perSkill returns s with the figures per second and per byte of text.
-func (s indexSpeed) perSkill(skills int, text int64) indexSpeed {
+func (s IndexSpeed) perSkill(skills int, text int64) IndexSpeed {
 	s.SkillsPerS, s.MBPerS = float64(skills)/s.Seconds, float64(text)/1e6/s.Seconds
 	s.PerText = float64(s.CatalogBytes) / float64(text)
 	return s

@@ -108,14 +108,14 @@ func TestTasks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := result.(indexSpeed); s.TextBytes == 0 || s.CatalogBytes == 0 || s.Seconds <= 0 || runtime.GOOS == "linux" && (s.PeakRSS == 0 || s.CorpusRSS == 0) {
+	if s := result.(IndexSpeed); s.TextBytes == 0 || s.CatalogBytes == 0 || s.Seconds <= 0 || runtime.GOOS == "linux" && (s.PeakRSS == 0 || s.CorpusRSS == 0) {
 		t.Errorf("%+v", s)
 	}
 	task.Name = "compiled"
 	if result, err = task.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if s := result.(answerSpeed); s.OpenMS <= 0 || s.Memory.RSS == 0 {
+	if s := result.(AnswerSpeed); s.OpenMS <= 0 || s.Memory.RSS == 0 {
 		t.Errorf("%+v", s)
 	}
 	task.Name = "nothing"
@@ -195,7 +195,7 @@ func TestUnpack(t *testing.T) {
 
 func TestResidentMemory(t *testing.T) {
 	got := parseStatus("Name:\tskills\nVmHWM:\t 3072 kB\nVmRSS:\t    2048 kB\nRssAnon:\t    1024 kB\nRssFile:\t     512 kB\nRssShmem: x\n")
-	if want := (memory{RSS: 2 << 20, Anon: 1 << 20, File: 512 << 10, Peak: 3 << 20}); got != want {
+	if want := (Memory{RSS: 2 << 20, Anon: 1 << 20, File: 512 << 10, Peak: 3 << 20}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if m := residentMemory(); m.RSS < 1<<20 || runtime.GOOS == "linux" && m.Anon+m.File > m.RSS {

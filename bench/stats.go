@@ -109,17 +109,17 @@ type Outcome struct {
 	Wanted      bool
 }
 
-// A calibration compares predicted with observed probabilities.
-type calibration struct {
+// A Calibration compares predicted with observed probabilities.
+type Calibration struct {
 	// Error is the expected calibration error: the mean distance of predicted
 	// and observed over the bins, weighted by their counts.
 	Error float64 `json:"error"`
-	Bins  []bin   `json:"bins"` // 10, from 0 to 1
+	Bins  []Bin   `json:"bins"` // 10, from 0 to 1
 }
 
-// A bin holds the outcomes with a probability from its lower bound up to, but without,
+// A Bin holds the outcomes with a probability from its lower bound up to, but without,
 // the lower bound of the next bin. The last bin includes probability 1.
-type bin struct {
+type Bin struct {
 	From      float64 `json:"from"`
 	Count     int     `json:"count"`
 	Predicted float64 `json:"predicted"` // mean probability; 0 without outcomes
@@ -130,8 +130,8 @@ const bins = 10
 
 // Reliability sorts outcomes into 10 bins. Probabilities below 0 count as 0, and above
 // 1 as 1.
-func Reliability(outcomes []Outcome) calibration {
-	c := calibration{Bins: make([]bin, bins)}
+func Reliability(outcomes []Outcome) Calibration {
+	c := Calibration{Bins: make([]Bin, bins)}
 	for _, o := range outcomes {
 		p := min(1, max(0, o.Probability))
 		b := &c.Bins[min(bins-1, int(p*bins))]

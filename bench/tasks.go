@@ -50,19 +50,19 @@ func (t *Task) Run(ctx context.Context) (any, error) {
 	return nil, fmt.Errorf("there is no task %q", t.Name)
 }
 
-// A memory is the memory of a process, in bytes. If the system does not report it, RSS
+// A Memory is the memory of a process, in bytes. If the system does not report it, RSS
 // is the figure of the Go runtime, and the others are 0.
-type memory struct {
+type Memory struct {
 	RSS  int64 `json:"rss"`  // resident
 	Anon int64 `json:"anon"` // part of RSS: the process's own memory
 	File int64 `json:"file"` // part of RSS: mapped files and the program, which the system can drop
 	Peak int64 `json:"peak"` // maximum of RSS so far
 }
 
-// An answerSpeed holds the costs of a process that answers with one leg.
-type answerSpeed struct {
+// An AnswerSpeed holds the costs of a process that answers with one leg.
+type AnswerSpeed struct {
 	OpenMS float64 `json:"open_ms"` // from opening the catalog until the first block
-	Memory memory  `json:"memory"`  // after 1,000 blocks
+	Memory Memory  `json:"memory"`  // after 1,000 blocks
 }
 
 // firstPrompt is the first prompt for a process that keeps running.
@@ -72,7 +72,7 @@ const firstPrompt = "Write a migration that adds a column to the orders table wi
 const memoryQueries = 1000
 
 // answer makes blocks with a leg, like a process that keeps running.
-func (t *Task) answer(ctx context.Context, l leg) (s answerSpeed, err error) {
+func (t *Task) answer(ctx context.Context, l leg) (s AnswerSpeed, err error) {
 	var c catalog
 	s.OpenMS, err = timed(func() (err error) {
 		c, err = l.open(ctx, t.Root, t.DB, deferred)
@@ -102,7 +102,7 @@ func (t *Task) answer(ctx context.Context, l leg) (s answerSpeed, err error) {
 }
 
 // index indexes all skills into a new catalog.
-func (t *Task) index(ctx context.Context) (s indexSpeed, err error) {
+func (t *Task) index(ctx context.Context) (s IndexSpeed, err error) {
 	s.Vectors = t.Name == "index"
 	configure := withoutVectors
 	if s.Vectors {
@@ -127,7 +127,7 @@ func (t *Task) index(ctx context.Context) (s indexSpeed, err error) {
 
 // compile writes synthetic skills straight to a compiled file, beside an empty
 // database.
-func (t *Task) compile(ctx context.Context) (s indexSpeed, err error) {
+func (t *Task) compile(ctx context.Context) (s IndexSpeed, err error) {
 	s.Vectors = true
 	dir := filepath.Dir(t.DB)
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700), os.MkdirAll(t.Root, 0o700)); err != nil {
@@ -242,8 +242,8 @@ func (m *meter) run(ctx context.Context, args []string) ([]byte, error) {
 
 // residentMemory returns the memory of this process, from the system or else from the
 // runtime.
-func residentMemory() memory {
-	var m memory
+func residentMemory() Memory {
+	var m Memory
 	status, err := os.ReadFile("/proc/self/status")
 	if err == nil {
 		m = parseStatus(string(status))
@@ -262,8 +262,8 @@ func resetPeak() {
 }
 
 // parseStatus reads lines such as "VmRSS:	  1234 kB".
-func parseStatus(status string) memory {
-	var m memory
+func parseStatus(status string) Memory {
+	var m Memory
 	fields := map[string]*int64{"VmRSS": &m.RSS, "RssAnon": &m.Anon, "RssFile": &m.File, "VmHWM": &m.Peak}
 	for line := range strings.Lines(status) {
 		key, rest, _ := strings.Cut(line, ":")
@@ -298,7 +298,7 @@ const glanceLimit = 2 * time.Millisecond
 
 // glance measures the check for changed skills that the command does without the
 // database.
-func (m *meter) glance(ctx context.Context) (g lookSpeed, err error) {
+func (m *meter) glance(ctx context.Context) (g LookSpeed, err error) {
 	g.Current, g.All = true, true
 	var folders []float64
 	g.MS, err = m.repeat(func() (float64, error) {

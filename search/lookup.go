@@ -101,9 +101,9 @@ func (e *NotFoundError) ForAsker() string { return e.Error() }
 // Unwrap makes errors.Is(err, skill.ErrNotFound) hold.
 func (e *NotFoundError) Unwrap() error { return skill.ErrNotFound }
 
-// A refusal is what a model may know of why it cannot have a skill. It holds nothing that
+// A Refusal is what a model may know of why it cannot have a skill. It holds nothing that
 // is for the owner of the catalog only, such as which file of the configuration says so.
-type refusal struct {
+type Refusal struct {
 	Held    bool     // the skill is there, and only the user can release it, after a review
 	Similar []string // of a skill that is not found: names that the model may have meant
 	Known   int      // of a skill that is not found: number of skills in the scope
@@ -113,15 +113,15 @@ type refusal struct {
 // RefusalOf returns what a model may know of an error about a skill; ok is false if the
 // error says neither that the skill is not found nor that it is held back. A disabled skill
 // is not found.
-func RefusalOf(err error) (r refusal, ok bool) {
+func RefusalOf(err error) (r Refusal, ok bool) {
 	if held, ok := errors.AsType[*HeldError](err); ok && held.State != Disabled {
-		return refusal{Held: true}, true
+		return Refusal{Held: true}, true
 	}
 	missing, ok := errors.AsType[*NotFoundError](err)
 	if !ok {
-		return refusal{}, false
+		return Refusal{}, false
 	}
-	return refusal{Similar: missing.Similar, Known: missing.Known, Unread: missing.Unread}, true
+	return Refusal{Similar: missing.Similar, Known: missing.Known, Unread: missing.Unread}, true
 }
 
 // mentions holds the skills that a prompt names.

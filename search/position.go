@@ -15,11 +15,11 @@ type Position struct {
 	Rank   int     // from 1, without copies; 0 means that the skill is no candidate
 	Score  float64 // comparable within one prompt only; 0 if Rank is 0
 	CopyOf string  // ID of the skill that is offered instead of this copy of it; "" means that it is none
-	Above  []rival // the first skills that rank above it, best first
+	Above  []Rival // the first skills that rank above it, best first
 }
 
-// A rival is a skill that ranks above another one.
-type rival struct {
+// A Rival is a skill that ranks above another one.
+type Rival struct {
 	ID    string
 	Score float64
 }
@@ -75,7 +75,7 @@ func (r *retrieval) position(i int, scored []rank.Scored) (p Position) {
 		scored = scored[:at]
 	}
 	for _, s := range scored[:min(maxRivals, len(scored))] {
-		p.Above = append(p.Above, rival{s.ID, s.Score})
+		p.Above = append(p.Above, Rival{s.ID, s.Score})
 	}
 	return p
 }

@@ -10,27 +10,27 @@ const (
 	Legs                   // how many there are
 )
 
-// A space is what one model makes. Its legs are compared with one vector of a prompt, and
+// A Space is what one model makes. Its legs are compared with one vector of a prompt, and
 // found by the sum of their cosines.
-type space int
+type Space int
 
 // The spaces.
 const (
-	Words  space = iota // the embedder's
+	Words  Space = iota // the embedder's
 	Spaces              // how many there are
 )
 
 // legs returns the first leg of the space and how many follow each other.
-func (s space) legs() (first Leg, n int) {
+func (s Space) legs() (first Leg, n int) {
 	legs := [Spaces + 1]Leg{Words: Description, Spaces: Legs}
 	return legs[s], int(legs[s+1] - legs[s])
 }
 
 // The sections of the space.
-func (s space) rows() section        { return vectorSections + 4*section(s) }
-func (s space) vectored() section    { return s.rows() + 1 }
-func (s space) firstCodes() section  { return s.rows() + 2 }
-func (s space) secondCodes() section { return s.rows() + 3 }
+func (s Space) rows() section        { return vectorSections + 4*section(s) }
+func (s Space) vectored() section    { return s.rows() + 1 }
+func (s Space) firstCodes() section  { return s.rows() + 2 }
+func (s Space) secondCodes() section { return s.rows() + 3 }
 
 // A Model is what made the vectors of a space.
 type Model struct {
@@ -43,7 +43,7 @@ type Model struct {
 type Vectors [Legs][]float32
 
 // of returns the vectors of a space.
-func (v *Vectors) of(s space) [][]float32 {
+func (v *Vectors) of(s Space) [][]float32 {
 	first, n := s.legs()
 	return v[first : int(first)+n]
 }

@@ -8,25 +8,25 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// names finds the skills of a view by their names.
-type names struct{ v *View }
+// Names finds the skills of a view by their names.
+type Names struct{ v *View }
 
 // Names returns the names of the skills of the view.
-func (v *View) Names() names { return names{v} }
+func (v *View) Names() Names { return Names{v} }
 
 // Find returns the skill that is offered under a name with this key.
-func (n names) Find(key string) (i int, ok bool) { return n.find(key, n.v.Scope.Offered) }
+func (n Names) Find(key string) (i int, ok bool) { return n.find(key, n.v.Scope.Offered) }
 
 // First returns the first skill by precedence of a name with this key: the skill that is
 // offered, or else one whose source is away.
-func (n names) First(key string) (i int, ok bool) {
+func (n Names) First(key string) (i int, ok bool) {
 	if i, ok = n.Find(key); ok {
 		return i, true
 	}
 	return n.find(key, n.v.Scope.Away)
 }
 
-func (n names) find(key string, set Skills) (i int, ok bool) {
+func (n Names) find(key string, set Skills) (i int, ok bool) {
 	n.prefixed(key, func(j int, k string) bool {
 		if k == key && !ok && set.Has(j) {
 			i, ok = j, true
@@ -37,7 +37,7 @@ func (n names) find(key string, set Skills) (i int, ok bool) {
 }
 
 // Prefixed returns the offered skills whose keys begin with prefix.
-func (n names) Prefixed(prefix string) (list []int) {
+func (n Names) Prefixed(prefix string) (list []int) {
 	n.prefixed(prefix, func(i int, _ string) bool {
 		if n.v.Scope.Offered.Has(i) {
 			list = append(list, i)
@@ -48,7 +48,7 @@ func (n names) Prefixed(prefix string) (list []int) {
 }
 
 // Matching returns the skills whose keys begin with prefix and match, whatever the scope.
-func (n names) Matching(prefix string, match func(key string) bool) Skills {
+func (n Names) Matching(prefix string, match func(key string) bool) Skills {
 	var found Skills
 	n.prefixed(prefix, func(i int, key string) bool {
 		if match(key) {
@@ -61,7 +61,7 @@ func (n names) Matching(prefix string, match func(key string) bool) Skills {
 
 // prefixed calls f for the skills whose keys begin with prefix, whatever the scope. In each
 // segment it stops when f returns false.
-func (n names) prefixed(prefix string, f func(i int, key string) bool) {
+func (n Names) prefixed(prefix string, f func(i int, key string) bool) {
 	for s, r := range n.v.readers {
 		first, last, err := r.Prefixed(prefix)
 		n.v.note(err)
@@ -77,7 +77,7 @@ func (n names) prefixed(prefix string, f func(i int, key string) bool) {
 
 // Sorted returns some skills sorted by name; among skills with the same name, the offered
 // one is first.
-func (n names) Sorted(skills Skills) []Listed {
+func (n Names) Sorted(skills Skills) []Listed {
 	var list []Listed
 	for i := range skills.All() {
 		list = append(list, Listed{n.v.Doc(i), i})
@@ -91,12 +91,12 @@ func (n names) Sorted(skills Skills) []Listed {
 }
 
 // precedence compares two skills of one name: the one that comes first is offered.
-func (n names) precedence(a, b *Document) int {
+func (n Names) precedence(a, b *Document) int {
 	return cmp.Or(n.v.source(a.Source).ComparePrecedence(n.v.source(b.Source)), skill.ComparePlaces(&a.Meta, &b.Meta))
 }
 
 // precedes reports whether skill i comes before skill j, which has the same name.
-func (n names) precedes(i, j int) bool {
+func (n Names) precedes(i, j int) bool {
 	a, b := n.v.Doc(i), n.v.Doc(j)
 	return n.precedence(&a, &b) < 0
 }

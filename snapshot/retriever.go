@@ -173,7 +173,7 @@ func (x Retriever) Prepare(prompt Point) (v Vector) {
 		v[s] = make([]*Prompt, len(x.v.readers))
 		for n, r := range x.v.readers {
 			var err error
-			v[s][n], err = r.Prompt(space(s), vector)
+			v[s][n], err = r.Prompt(Space(s), vector)
 			x.v.note(err)
 		}
 	}

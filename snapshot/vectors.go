@@ -19,7 +19,7 @@ const rowUnit = 64
 func rowDim(dim int) int { return (dim + rowUnit - 1) / rowUnit * rowUnit }
 
 // rowSize returns the number of bytes in a row.
-func (s space) rowSize(dim int) int {
+func (s Space) rowSize(dim int) int {
 	if dim == 0 {
 		return 0
 	}
@@ -88,7 +88,7 @@ func checkUnit(v []float32) error {
 
 // A Prompt is a prompt's vector in a space, prepared for snapshots of its dimension.
 type Prompt struct {
-	space space
+	space Space
 	dim   int
 	step  float64
 	pairs []pairs
@@ -101,7 +101,7 @@ type Prompt struct {
 type pairs [rowUnit / 8][4]uint64
 
 // Prompt prepares a vector, which must have length 1 and the snapshot's dimension in a space.
-func (r *Reader) Prompt(s space, vector []float32) (*Prompt, error) {
+func (r *Reader) Prompt(s Space, vector []float32) (*Prompt, error) {
 	dim := r.s.header.meta.Models[s].Dim
 	if dim == 0 {
 		return nil, errors.New("the snapshot has no vectors")
@@ -149,14 +149,14 @@ func (r *Reader) checkPrompt(p *Prompt) error {
 }
 
 // row returns the row of a document.
-func (r *Reader) row(s space, doc int) ([]byte, error) {
+func (r *Reader) row(s Space, doc int) ([]byte, error) {
 	size := s.rowSize(r.s.header.meta.Models[s].Dim)
 	return r.s.bytes(s.rows(), doc*size, size)
 }
 
 // firstVector returns the first of a document's vectors in a space with the length 1; nil if
 // the document has none.
-func (r *Reader) firstVector(s space, doc int) ([]float32, error) {
+func (r *Reader) firstVector(s Space, doc int) ([]float32, error) {
 	if err := r.s.checkOrdinal(doc); err != nil {
 		return nil, err
 	}

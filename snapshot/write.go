@@ -145,7 +145,7 @@ func (w *writer) build(docs iter.Seq2[*Document, error]) error {
 	w.parts[hiddenSection].buf = w.hidden.entries
 	w.parts[tagSection].buf, w.parts[sourceSection].buf = encodeSets(w.tags), encodeSets(w.sources)
 	for s, skills := range w.vectored {
-		out := &w.parts[space(s).vectored()]
+		out := &w.parts[Space(s).vectored()]
 		for _, word := range skills {
 			out.buf = binary.LittleEndian.AppendUint64(out.buf, word)
 		}
@@ -196,7 +196,7 @@ func (w *writer) add(d *Document) error {
 }
 
 // addVectors adds the vectors of a document in a space.
-func (w *writer) addVectors(s space, doc int, vectors [][]float32) error {
+func (w *writer) addVectors(s Space, doc int, vectors [][]float32) error {
 	dim := w.h.meta.Models[s].Dim
 	rows, first, second := &w.parts[s.rows()], &w.parts[s.firstCodes()], &w.parts[s.secondCodes()]
 	rows.buf = appendRow(rows.buf, vectors, dim)
