@@ -82,7 +82,7 @@ var layers = map[string][]string{
 	"store":               {"skill"},
 	"store/storetest":     {"skill", "store"},
 	"store/postgres":      {"skill", "store", "internal/sqlfile"},
-	"store/cache":         {"internal/regular", "internal/sqlfile"},
+	"store/cache":         {"store/sqlite", "internal/regular", "internal/sqlfile"},
 	"store/sqlite":        {"skill", "store", "internal/regular", "internal/sqlfile"},
 	"snapshot":            {"skill", "store", "internal/words", "internal/atomicfile", "internal/regular"},
 	"rank":                {},

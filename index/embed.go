@@ -97,7 +97,7 @@ func (v *Vectors) embedSkills(ctx context.Context, model string, missing []store
 	if len(list) == 0 {
 		return nil
 	}
-	hashes, vectors, err := v.vectorsOf(ctx, model, list)
+	hashes, vectors, err := v.packed(ctx, model, list)
 	if len(vectors) == 0 {
 		return err
 	}
@@ -107,9 +107,10 @@ func (v *Vectors) embedSkills(ctx context.Context, model string, missing []store
 	}))
 }
 
-// vectorsOf returns the packed vectors of texts, and the hash of each: of all texts, or of
-// fewer with the reason. It embeds those that the cache lacks, and adds them to it.
-func (v *Vectors) vectorsOf(ctx context.Context, model string, list []text) (hashes, vectors [][]byte, err error) {
+// packed returns the packed vectors of texts, and the hash of each: of all texts, or of
+// fewer with the reason. It embeds those that the cache lacks, and adds them to it. A cache
+// that cannot be used costs time only.
+func (v *Vectors) packed(ctx context.Context, model string, list []text) (hashes, vectors [][]byte, err error) {
 	cache := v.opts.Cache
 	if cache == nil || v.opts.Inline {
 		return packTexts(ctx, v.embedder, list)
@@ -117,25 +118,19 @@ func (v *Vectors) vectorsOf(ctx context.Context, model string, list []text) (has
 	for _, t := range list {
 		hashes = append(hashes, t.hash)
 	}
-	// A cache that cannot be asked costs time only.
 	known, _ := cache.Vectors(ctx, model, hashes)
+	list = slices.DeleteFunc(list, func(t text) bool { return known[string(t.hash)] != nil })
 	hashes = nil
-	var rest []text
-	for _, t := range list {
-		if packed, ok := known[string(t.hash)]; ok {
-			hashes, vectors = append(hashes, t.hash), append(vectors, packed)
-		} else {
-			rest = append(rest, t)
-		}
+	if len(list) > 0 {
+		hashes, vectors, err = packTexts(ctx, v.embedder, list)
 	}
-	if len(rest) == 0 {
-		return hashes, vectors, nil
+	if len(vectors) > 0 {
+		_ = cache.PutVectors(context.WithoutCancel(ctx), model, hashes, vectors)
 	}
-	newHashes, newVectors, err := packTexts(ctx, v.embedder, rest)
-	if len(newVectors) > 0 {
-		_ = cache.PutVectors(context.WithoutCancel(ctx), model, newHashes, newVectors)
+	for hash, vector := range known {
+		hashes, vectors = append(hashes, []byte(hash)), append(vectors, vector)
 	}
-	return append(hashes, newHashes...), append(vectors, newVectors...), err
+	return hashes, vectors, err
 }
 
 // dropOthers removes the vectors of other models, once in its life: two

@@ -61,7 +61,7 @@ type Options struct {
 type Cache interface {
 	// Vectors returns the vectors that it has, by hash.
 	Vectors(ctx context.Context, model string, hashes [][]byte) (map[string][]byte, error)
-	// PutVectors adds vectors[i] as that of the text with hashes[i].
+	// PutVectors adds vectors. The text with hashes[i] has vectors[i].
 	PutVectors(ctx context.Context, model string, hashes, vectors [][]byte) error
 	// Close gives back what it holds, until it is asked again.
 	Close() error

@@ -227,8 +227,8 @@ func filter(v *snapshot.View, skills snapshot.Skills, is func(*snapshot.Document
 	return found
 }
 
-// identify returns a hash of the rows of those of some skills that the base of the set has: as
-// long as they are the same, a calibration of that base holds.
+// identify returns a hash of the rows of those skills that are in the base of the set. As long as
+// they are the same, a calibration of that base holds.
 func identify(v *snapshot.View, skills snapshot.Skills) string {
 	rows := v.BaseRows(skills)
 	if len(rows) == 0 {

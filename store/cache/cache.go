@@ -14,18 +14,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
-	"modernc.org/sqlite"
+	driver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/sqlfile"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // FileName is the name of the file of a machine, in its cache folder.
@@ -52,7 +51,7 @@ type Cache struct {
 	max  int64
 	now  func() time.Time
 
-	mu sync.Mutex // held by whoever opens or closes
+	mu sync.Mutex // guards db
 	db *sql.DB    // nil until it is open
 }
 
@@ -93,8 +92,8 @@ func (c *Cache) Vectors(ctx context.Context, model string, hashes [][]byte) (map
 	return found, err
 }
 
-// PutVectors adds packed vectors; vectors[i] is that of the text with hashes[i]. What was not
-// used for longest goes if there is no room.
+// PutVectors adds packed vectors. The text with hashes[i] has vectors[i]. Where there is no room,
+// it removes those whose last use is longest ago.
 func (c *Cache) PutVectors(ctx context.Context, model string, hashes, vectors [][]byte) error {
 	return c.use(ctx, func(db *sql.DB) error {
 		tx, err := db.BeginTx(ctx, nil)
@@ -194,12 +193,7 @@ func (c *Cache) connect() (*sql.DB, error) {
 		return nil, err
 	}
 	f.Close() // nothing was written
-	path := filepath.ToSlash(c.path)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // "C:/x" becomes "/C:/x"
-	}
-	name := url.URL{Scheme: "file", Path: path}
-	db, err := sql.Open("sqlite", name.String()+"?_txlock=immediate&_journal_mode=wal&_pragma=busy_timeout(2000)&_pragma=synchronous(normal)")
+	db, err := sql.Open("sqlite", sqlite.URI(c.path)+"?_txlock=immediate&_journal_mode=wal&_pragma=busy_timeout(2000)&_pragma=synchronous(normal)")
 	if err == nil {
 		db.SetMaxOpenConns(1)
 	}
@@ -241,9 +235,10 @@ func (c *Cache) remove() error {
 	return nil
 }
 
-// isCorrupt reports whether err says that the file is damaged.
+// isCorrupt reports whether err says that the file is damaged. It is stricter than a catalog,
+// which is made again for nothing: vectors may have cost money.
 func isCorrupt(err error) bool {
-	e, ok := errors.AsType[*sqlite.Error](err)
+	e, ok := errors.AsType[*driver.Error](err)
 	return ok && (e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB)
 }
 

@@ -35,7 +35,7 @@ func create(ctx context.Context, path string, o Options) error {
 	if err := createPrivate(young); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", dsn(young))
+	db, err := sql.Open("sqlite", URI(young))
 	if err != nil {
 		return err
 	}

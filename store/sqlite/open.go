@@ -232,7 +232,7 @@ func connect(path string, o Options, query string) (*DB, error) {
 	} else {
 		params += "&" + query
 	}
-	name := dsn(path) + "?" + params
+	name := URI(path) + "?" + params
 	write, err := sql.Open("sqlite", name+"&_txlock=immediate")
 	if err != nil {
 		return nil, err
@@ -247,8 +247,8 @@ func connect(path string, o Options, query string) (*DB, error) {
 	return &DB{path: path, opts: o, write: write, read: read}, nil
 }
 
-// dsn turns a file name into a URI for SQLite, on Windows too.
-func dsn(path string) string {
+// URI returns the URI by which SQLite opens a file, on Windows too.
+func URI(path string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // "C:/x" becomes "/C:/x"
