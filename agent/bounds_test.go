@@ -121,7 +121,7 @@ func TestAllowAgain(t *testing.T) {
 		if change != nil {
 			toolTry(t, change())
 		}
-		if got := talk.Call(t.Context(), "run_skill_script", `{"skill_name":"pdf","command":"scripts/fields.sh"}`).Text; !strings.Contains(got, `"exit_code":0`) {
+		if got := talk.Call(t.Context(), "run_skill_script", `{"skill_name":"pdf","command":"scripts/fields.sh"}`).Text; !strings.Contains(got, `exit_code="0"`) {
 			t.Errorf("run %d: %s", i, got)
 		}
 		if want := []int{1, 1, 2, 3, 3}[i]; asked != want {

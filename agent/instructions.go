@@ -137,7 +137,7 @@ func (s *acts) carryOut(ctx context.Context, in *instruction) string {
 	case tagUse:
 		body, again, err := s.load(ctx, in.skill)
 		if err != nil {
-			return failure(skillError, in, explain(err, in.skill))
+			return failure(skillError, in, s.problemOf(ctx, s.cfg.skillProblem(err, in.skill)))
 		}
 		text := skillText(&body, s.folder(ctx, &body), again, s.cfg.Executor != nil)
 		if !again {
@@ -149,7 +149,7 @@ func (s *acts) carryOut(ctx context.Context, in *instruction) string {
 	case tagRead:
 		file, err := s.read(ctx, in.skill, in.what)
 		if err != nil {
-			return failure(resourceError, in, s.explainFile(ctx, err, in))
+			return failure(resourceError, in, s.problemOf(ctx, s.fileProblem(ctx, s.cfg.skillProblem(err, in.skill), in.skill, in.what)))
 		}
 		return resourceText(&file)
 	}
@@ -159,7 +159,7 @@ func (s *acts) carryOut(ctx context.Context, in *instruction) string {
 	}
 	result, err := s.run(ctx, in.skill, sandbox.Request{Command: in.what})
 	if err != nil {
-		return failure(scriptError, in, explainRun(err, in.skill))
+		return failure(scriptError, in, s.problemOf(ctx, s.cfg.skillProblem(err, in.skill)))
 	}
-	return runText(&result, in)
+	return runText(&result, in.skill)
 }

@@ -114,7 +114,7 @@ func runShell(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) {
 		return Reply{}, s.failedAt("", program, err)
 	}
 	s.noteRun("", program, start, &res)
-	return ranOf(&res), nil
+	return Reply{Text: runText(&res, "")}, nil
 }
 
 // shell runs a program that is of no skill.

@@ -57,7 +57,7 @@ func TestReadmeScript(t *testing.T) {
 	server, stop := exampleServer(
 		agenttest.Call("read_skill", `{"name": "sourdough"}`),
 		agenttest.Call("run_skill_script", `{"name": "sourdough", "command": "scripts/flour.sh 2"}`).Wants("Rest it for 12 hours."),
-		agenttest.Say("Take 1000 g of flour.").Wants(`1000 g\n`),
+		agenttest.Say("Take 1000 g of flour.").Wants("1000 g\n"),
 	)
 	defer stop()
 	answer, err := ask(t.Context(), server, "How do I bake two sourdough breads?")

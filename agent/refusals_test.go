@@ -53,13 +53,13 @@ func TestRefusals(t *testing.T) {
 	c := holding(t)
 	for _, test := range []struct{ answer, want, not string }{
 		{"<use_skill>bun</use_skill>", "Skill 'bun' not found", "disabled secret held"},
-		{"<use_skill>brioche</use_skill>", "Skill 'brioche' is held back\nOnly the user can release it, after a review.", "trusted project"},
+		{"<use_skill>brioche</use_skill>", "Skill 'brioche' is held back\nOnly the user can release it, after a review; go on without it.", "trusted project"},
 		{"<read_resource skill='brioche'>SKILL.md</read_resource>", "Skill 'brioche' is held back", "Recipe"},
 		{"<use_skill>bread</use_skill>", "Recipe a.", "held"}, // of two the first source
 		{"<use_skill>a/bread</use_skill>", "Recipe a.", ""},
 		{"<use_skill>b/bread</use_skill>", "Skill 'b/bread' is held back", "Recipe"},
 		{"<use_skill>lonely</use_skill>", "This machine may lack something: the skill needs the command no-such-oven", ""},
-		{"<use_skill>gone</use_skill>", "<skill_error skill=\"gone\">\nSkill 'gone' could not be read\n", ""},
+		{"<use_skill>gone</use_skill>", "<skill_error skill=\"gone\">\nreading skill gone: ", ""},
 		{"<read_resource skill=tart>large.md</read_resource>", "File 'large.md' is too large: 150000 bytes of text, and a message holds at most 100000.\nRead a smaller file", "word word"},
 	} {
 		for _, who := range []*repertoire.Agent{nil, {Name: "baker"}} {

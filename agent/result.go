@@ -1,26 +1,22 @@
 package agent
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
-	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // Bounds of what a message holds.
 const (
-	maxFiles = 40   // files of a skill
-	maxFact  = 1000 // characters of an error
+	maxFiles   = 40   // files of a skill
+	maxMessage = 1000 // characters of an error
 )
 
 // skillText renders the instructions of a skill.
@@ -74,9 +70,12 @@ func resourceText(f *contextprovider.File) string {
 	return element(resourceContent, attrs, shielded(f.Text))
 }
 
-// runText renders what became of a command.
-func runText(r *sandbox.Result, in *instruction) string {
-	attrs := attr("skill", in.skill) + attr("exit_code", strconv.Itoa(r.ExitCode))
+// runText renders what became of a command; skill is "" if it was of none.
+func runText(r *sandbox.Result, skill string) string {
+	attrs := attr("exit_code", strconv.Itoa(r.ExitCode))
+	if skill != "" {
+		attrs = attr("skill", skill) + attrs
+	}
 	if r.Signal != "" {
 		attrs += attr("signal", r.Signal)
 	}
@@ -116,16 +115,13 @@ func readable(output []byte) (text string, cut bool) {
 		start, len(text)-len(start)-len(end), end), true
 }
 
-// A message says what is so, and what to do.
-type message struct{ fact, hint string }
-
-// failure renders an error about something that a model asked for.
-func failure(tag string, in *instruction, m message) string {
+// failure renders an error about something that a model asked for with a tag.
+func failure(tag string, in *instruction, p *tool.Problem) string {
 	attrs := attr("skill", tidy.Shorten(tidy.Line(in.skill), skill.MaxName))
 	if in.tag == tagRead {
 		attrs += attr("path", tidy.Shorten(tidy.Line(in.what), skill.MaxName))
 	}
-	return element(tag, attrs, shielded(tidy.Shorten(m.fact, maxFact)+"\n"+tidy.Shorten(m.hint, maxFact)))
+	return element(tag, attrs, shielded(tidy.Shorten(tidy.Line(p.Fact), maxMessage)+"\n"+tidy.Shorten(sentence(p.Hint), maxMessage)))
 }
 
 // misuse renders the fault of a tag, and how the tag is written. Its … makes it no instruction.
@@ -144,60 +140,6 @@ func (in *instruction) misuse(scripts bool) string {
 }
 
 const noScripts = "Scripts do not run here.\nThe program that runs this agent has no executor for them. Go on without it, and tell the user what the script would have done."
-
-// explain says why a skill could not be had. It tells only what an agent may know.
-func explain(err error, name string) message {
-	r, known := search.RefusalOf(err)
-	switch {
-	case r.Held:
-		return message{"Skill " + quoted(name) + " is held back", "Only the user can release it, after a review. Go on without it."}
-	case r.Unread > 0:
-		return message{"Skill " + quoted(name) + " not found", sentence(search.PartOf(r.Unread).TryAgain())}
-	case len(r.Similar) > 0:
-		return message{"Skill " + quoted(name) + " not found", sentence(words.DidYouMean(r.Similar))}
-	case known || errors.Is(err, skill.ErrNotFound):
-		return message{"Skill " + quoted(name) + " not found", "Use a name from the list of skills, as it is written there, or go on without one."}
-	}
-	return message{"Skill " + quoted(name) + " could not be read", tidy.Line(err.Error())}
-}
-
-// explainFile says why a file of a skill could not be read.
-func (s *acts) explainFile(ctx context.Context, err error, in *instruction) message {
-	if _, ok := search.RefusalOf(err); ok {
-		return explain(err, in.skill)
-	}
-	if illegal, ok := errors.AsType[*skill.PathError](err); ok {
-		return message{"Illegal path " + quoted(in.what), sentence(illegal.Error())}
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return message{"File " + quoted(in.what) + " could not be read", tidy.Line(err.Error())}
-	}
-	m := message{"File " + quoted(in.what) + " not found in skill " + quoted(in.skill), "The skill has no other files."}
-	body, err := s.body(ctx, in.skill)
-	var known []string
-	for _, r := range body.Resources {
-		known = append(known, tidy.Line(r.Path))
-	}
-	if hint := strings.TrimPrefix(words.Suggest(in.what, known), "; "); err == nil && hint != "" {
-		m.hint = sentence(hint)
-	}
-	return m
-}
-
-// explainRun says why a command did not run.
-func explainRun(err error, name string) message {
-	if refused, ok := errors.AsType[*sandbox.Error](err); ok {
-		fact := tidy.Line(refused.Fact)
-		if !strings.HasPrefix(fact, "sh: ") {
-			fact = upper(fact)
-		}
-		return message{fact, sentence(refused.Hint)}
-	}
-	if _, ok := search.RefusalOf(err); ok {
-		return explain(err, name)
-	}
-	return message{"The command did not run", tidy.Line(err.Error())}
-}
 
 // upper returns a sentence with an upper-case letter at its start.
 func upper(s string) string {

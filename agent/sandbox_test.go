@@ -51,10 +51,10 @@ func TestConversationsApart(t *testing.T) {
 	shell := func(c *agent.Conversation, command string) string {
 		return c.Call(t.Context(), "sandbox_execute", encode(t, map[string]string{"command": command, "skill_name": "other"})).Text
 	}
-	has(t, "one", shell(one, "echo 'echo replaced' > scripts/hello.sh; echo secret > /note; sh scripts/hello.sh"), `"stdout":"replaced\n"`)
-	has(t, "one, later", shell(one, "sh scripts/hello.sh; cat /note"), `"stdout":"replaced\nsecret\n"`)
-	has(t, "other", shell(other, "sh scripts/hello.sh; cat /note"), `"stdout":"hello\n"`, "/note: No such file")
-	has(t, "without a conversation", a.Call(t.Context(), "sandbox_execute", `{"command":"echo x > /f; cat /f /note"}`).Text, `"stdout":"x\n"`, "/note: No such file")
+	has(t, "one", shell(one, "echo 'echo replaced' > scripts/hello.sh; echo secret > /note; sh scripts/hello.sh"), "<stdout>\nreplaced\n</stdout>")
+	has(t, "one, later", shell(one, "sh scripts/hello.sh; cat /note"), "<stdout>\nreplaced\nsecret\n</stdout>")
+	has(t, "other", shell(other, "sh scripts/hello.sh; cat /note"), "<stdout>\nhello\n</stdout>", "/note: No such file")
+	has(t, "without a conversation", a.Call(t.Context(), "sandbox_execute", `{"command":"echo x > /f; cat /f /note"}`).Text, "<stdout>\nx\n</stdout>", "/note: No such file")
 	has(t, "the next call", a.Call(t.Context(), "sandbox_execute", `{"command":"cat /f"}`).Text, "/f: No such file")
 	if res, err := box.Run(t.Context(), "ls /"); err != nil || strings.Contains(string(res.Stdout), "note") {
 		t.Errorf("the executor of the program has %s, %v", res.Stdout, err)
@@ -66,7 +66,7 @@ func TestConversationsApart(t *testing.T) {
 	// What the program put into the sandbox, each conversation begins with.
 	_, err := box.Run(t.Context(), "echo given > /given")
 	toolTry(t, err)
-	has(t, "a new conversation", shell(a.NewConversation(), "cat /given"), `"stdout":"given\n"`)
+	has(t, "a new conversation", shell(a.NewConversation(), "cat /given"), "<stdout>\ngiven\n</stdout>")
 }
 
 // TestSandboxToolText: the tool says whether files stay.
@@ -87,14 +87,14 @@ func TestSandboxFlow(t *testing.T) {
 	tools := agenttest.New(
 		agenttest.Turn{Calls: []agent.Call{{Name: "get_skill", Arguments: `{"skill_name":"other"}`}}},
 		agenttest.Turn{Want: []agenttest.Want{{Text: `"mount_path":"` + at + `"`}}, Calls: []agent.Call{{Name: "sandbox_execute", Arguments: `{"command":"sh ` + at + `/scripts/hello.sh && ls"}`}}},
-		agenttest.Turn{Want: []agenttest.Want{{Text: `"exit_code":0,"stdout":"hello\nother\n"`}}, Text: "It says hello."})
+		agenttest.Turn{Want: []agenttest.Want{{Text: "exit_code=\"0\">\n<stdout>\nhello\nother\n</stdout>"}}, Text: "It says hello."})
 	tags := agenttest.New(
 		agenttest.Turn{Text: "<use_skill>other</use_skill>"},
 		agenttest.Turn{Want: []agenttest.Want{{Text: `root="` + at + `"`}}, Text: `<execute_script skill="other">sh ` + at + `/scripts/hello.sh</execute_script>`},
 		agenttest.Turn{Want: []agenttest.Want{{Text: "hello"}}, Text: "It says hello."})
 	always := agenttest.New(
 		agenttest.Turn{Want: []agenttest.Want{{In: agenttest.System, Text: `root="` + at + `"`}}, Calls: []agent.Call{{Name: "sandbox_execute", Arguments: `{"command":"sh other/scripts/hello.sh"}`}}},
-		agenttest.Turn{Want: []agenttest.Want{{Text: `"exit_code":0,"stdout":"hello\n"`}}, Text: "It says hello."})
+		agenttest.Turn{Want: []agenttest.Want{{Text: "exit_code=\"0\">\n<stdout>\nhello\n</stdout>"}}, Text: "It says hello."})
 	user := clerkOf()
 	user.Uses = []string{"other"}
 	for _, cfg := range []agent.Config{
@@ -127,8 +127,8 @@ func TestMountAsked(t *testing.T) {
 	if asked != 0 {
 		t.Errorf("the user was asked %d times before anything runs", asked)
 	}
-	has(t, "what is loaded", handle("sandbox_execute", `{"command":"ls"}`), `"stdout":"pdf\n"`)
-	has(t, "a path of it", handle("sandbox_execute", `{"command":"sh /.sandbox/skills/other/scripts/hello.sh"}`), `"error":"the user said no"`)
+	has(t, "what is loaded", handle("sandbox_execute", `{"command":"ls"}`), "<stdout>\npdf\n</stdout>")
+	has(t, "a path of it", handle("sandbox_execute", `{"command":"sh /.sandbox/skills/other/scripts/hello.sh"}`), "the user said no")
 	has(t, "out of scope", handle("sandbox_execute", `{"command":"ls /.sandbox/skills/secret"}`), "No such file")
 	has(t, "a path that is none", handle("sandbox_execute", `{"command":"ls /.sandbox/skills/ /.sandbox/skills/$x /.sandbox/skills/\"none\""}`), "No such file")
 }
@@ -143,7 +143,7 @@ func TestExecutorOfSkill(t *testing.T) {
 	has(t, "the usual executor", a.Call(t.Context(), "get_skill", `{"skill_name":"other"}`).Text, `"mount_path":`+encode(t, filepath.Join(dir, "other")))
 	a, _ = boxed(t, agent.Config{Executor: echo{}, Executors: executors, Agent: clerk})
 	has(t, "its own", a.Call(t.Context(), "get_skill", `{"skill_name":"other"}`).Text, `"mount_path":"/elsewhere/skills/other"`)
-	has(t, "its own", a.Call(t.Context(), "run_skill_script", `{"skill_name":"other","command":"sh /elsewhere/skills/other/scripts/hello.sh"}`).Text, `"stdout":"hello\n"`)
+	has(t, "its own", a.Call(t.Context(), "run_skill_script", `{"skill_name":"other","command":"sh /elsewhere/skills/other/scripts/hello.sh"}`).Text, "<stdout>\nhello\n</stdout>")
 }
 
 func encode(t *testing.T, v any) string {

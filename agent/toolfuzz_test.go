@@ -26,7 +26,7 @@ func FuzzCall(f *testing.F) {
 		if !utf8.ValidString(r.Text) || r.Text == "" && a.Known(name) != "suggest_skills" && a.Known(name) != "read_skill_resource" {
 			t.Errorf("%q %q: %q", name, args, r.Text)
 		}
-		if a.Known(name) == "run_skill_script" && json.Unmarshal([]byte(r.Text), &m) != nil {
+		if a.Known(name) == "get_skill" && json.Unmarshal([]byte(r.Text), &m) != nil {
 			t.Errorf("%q %q is no JSON: %q", name, args, r.Text)
 		}
 	})

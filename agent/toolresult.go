@@ -18,7 +18,7 @@ import (
 
 // Refuse returns the answer to a call that a program does not pass on: the fact, and what the
 // model can do about it.
-func Refuse(fact, hint string) Reply { return failing(&tool.Problem{Fact: fact, Hint: hint}, true) }
+func Refuse(fact, hint string) Reply { return failing(&tool.Problem{Fact: fact, Hint: hint}, false) }
 
 // failing returns the answer to a call that failed.
 func failing(p *tool.Problem, inJSON bool) Reply {
@@ -28,9 +28,6 @@ func failing(p *tool.Problem, inJSON bool) Reply {
 	}
 	return r
 }
-
-// maxMessage is how many characters of an error a model reads.
-const maxMessage = 1000
 
 func quoted(s string) string { return tool.Quoted(s) }
 
@@ -52,7 +49,7 @@ func (s *acts) problemOf(ctx context.Context, err error) *tool.Problem {
 }
 
 // skillProblem returns what a model may read of an error about the skill that it calls name.
-func skillProblem(err error, name string) error {
+func (c *Config) skillProblem(err error, name string) error {
 	r, ok := search.RefusalOf(err)
 	switch {
 	case !ok:
@@ -60,9 +57,14 @@ func skillProblem(err error, name string) error {
 	case r.Held:
 		return &tool.Problem{Fact: fmt.Sprintf("Skill %s is held back", quoted(name)), Hint: "only the user can release it, after a review; go on without it"}
 	}
-	p := &tool.Problem{Fact: fmt.Sprintf("Skill %s not found", quoted(name)), Hint: fmt.Sprintf("there are %d; search_skills finds them by what they are for, and list_skills lists them", r.Known), Similar: r.Similar}
-	if len(r.Similar) > 0 {
+	p := &tool.Problem{Fact: fmt.Sprintf("Skill %s not found", quoted(name)), Similar: r.Similar}
+	switch {
+	case len(r.Similar) > 0:
 		p.Hint = line(words.DidYouMean(r.Similar), maxMessage)
+	case c.Instructions:
+		p.Hint = "use a name from the list of skills, as it is written there, or go on without one"
+	default:
+		p.Hint = fmt.Sprintf("there are %d; search_skills finds them by what they are for, and list_skills lists them", r.Known)
 	}
 	if r.Unread > 0 {
 		p.Hint += "; " + search.PartOf(r.Unread).TryAgain()
@@ -178,21 +180,6 @@ func (s *acts) fileProblem(ctx context.Context, err error, name, file string) er
 	return err
 }
 
-// A toolRun is what a model gets of a command that ran.
-type toolRun struct {
-	ExitCode  int    `json:"exit_code"`
-	Stdout    string `json:"stdout"`
-	Stderr    string `json:"stderr"`
-	Truncated bool   `json:"truncated,omitempty"`
-	Signal    string `json:"signal,omitempty"`
-	Stopped   string `json:"stopped,omitempty"` // why it was ended
-}
-
-func ranOf(r *sandbox.Result) Reply {
-	stdout, stderr, cut := printed(r)
-	return inJSON(toolRun{ExitCode: r.ExitCode, Stdout: stdout, Stderr: stderr, Truncated: cut, Signal: r.Signal, Stopped: r.Stopped})
-}
-
 func runScript(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) {
 	r := sandbox.Request{Command: in.Text("command"), Args: in.Texts("args")}
 	if stdin := in.Text("stdin"); stdin != "" {
@@ -202,5 +189,5 @@ func runScript(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	return ranOf(&res), nil
+	return Reply{Text: runText(&res, in.Text("name"))}, nil
 }

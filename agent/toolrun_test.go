@@ -49,20 +49,20 @@ func TestRunScript(t *testing.T) {
 	c, _ := toolCatalog(t, runSkills)
 	a := newAgent(t, agent.Config{Catalog: c, Agent: clerkOf(), Executor: sandbox.NewPlain(sandbox.Options{AllowUnconfined: true})})
 	for _, test := range []struct{ tool, args, want string }{
-		{"run_skill_script", `{"skill_name":"pdf","command":"scripts/fields.sh 'a b'","stdin":"x <y>\n"}`, `{"exit_code":0,"stdout":"fields of a b\nx <y>\n","stderr":""}`},
-		{"run_skill_script", `{"skill":"pdf","command":"scripts/convert.sh","args":["-x",7,"$HOME"]}`, `{"exit_code":3,"stdout":"<-x>\n<7>\n<$HOME>\n","stderr":"in pdf\n"}`},
+		{"run_skill_script", `{"skill_name":"pdf","command":"scripts/fields.sh 'a b'","stdin":"x <y>\n"}`, "<script_result skill=\"pdf\" exit_code=\"0\">\n<stdout>\nfields of a b\nx <y>\n</stdout>\n<stderr></stderr>"},
+		{"run_skill_script", `{"skill":"pdf","command":"scripts/convert.sh","args":["-x",7,"$HOME"]}`, "exit_code=\"3\">\n<stdout>\n<-x>\n<7>\n<$HOME>\n</stdout>\n<stderr>\nin pdf\n</stderr>"},
 		{"run_skill_script", `{"skill_name":"pdf","command":"scripts/forbidden.sh"}`, `scripts/forbidden.sh`},
-		{"run_skill_script", `{"skill_name":"pdf","command":"scripts/no.sh"}`, `"error":"`},
-		{"run_skill_script", `{"skill_name":"pdf","command":"scripts/fields.sh | sh"}`, `"error":"`},
-		{"run_skill_script", `{"skill_name":"pdf","command":"scripts/fields.sh","args":"a b"}`, `"error":"Argument args is not a list of texts`},
-		{"run_skill_script", `{"skill_name":"secret","command":"scripts/tellall.sh"}`, `"error":"Skill 'secret' not found"`},
-		{"pdf__convert", `{"input":"a b.pdf","output":"$(id)","dpi":"72"}`, `{"exit_code":3,"stdout":"<--dpi>\n<72>\n<a b.pdf>\n<$(id)>\n","stderr":"in pdf\n"}`},
-		{"pdf__convert", `{"input":"-rf","output":"o"}`, `"error":"Argument input starts with -`},
-		{"pdf__convert", `{"input":"a"`, `"error":"The arguments of 'pdf__convert' are malformed`},
-		{"pdf__convert", `{"output":"a"}`, `"hint":"give a JSON object by the schema {\"type\":\"object\"`},
+		{"run_skill_script", `{"skill_name":"pdf","command":"scripts/no.sh"}`, `scripts/no.sh`},
+		{"run_skill_script", `{"skill_name":"pdf","command":"scripts/fields.sh | sh"}`, `joins commands with |`},
+		{"run_skill_script", `{"skill_name":"pdf","command":"scripts/fields.sh","args":"a b"}`, `Argument args is not a list of texts`},
+		{"run_skill_script", `{"skill_name":"secret","command":"scripts/tellall.sh"}`, `Skill 'secret' not found`},
+		{"pdf__convert", `{"input":"a b.pdf","output":"$(id)","dpi":"72"}`, "<script_result skill=\"pdf\" exit_code=\"3\">\n<stdout>\n<--dpi>\n<72>\n<a b.pdf>\n<$(id)>\n</stdout>\n<stderr>\nin pdf\n</stderr>"},
+		{"pdf__convert", `{"input":"-rf","output":"o"}`, `Argument input starts with -`},
+		{"pdf__convert", `{"input":"a"`, `The arguments of 'pdf__convert' are malformed`},
+		{"pdf__convert", `{"output":"a"}`, `give a JSON object by the schema {"type":"object"`},
 		{"pdf__forbidden", `{"file":"x"}`, `scripts/forbidden.sh`},
-		{"pdf__fields", `{}`, `"error":"Tool 'pdf__fields' not found"`},
-		{"secret__tell", `{}`, `"error":"Tool 'secret__tell' not found"`},
+		{"pdf__fields", `{}`, `Tool 'pdf__fields' not found`},
+		{"secret__tell", `{}`, `Tool 'secret__tell' not found`},
 	} {
 		if got := a.Call(t.Context(), test.tool, test.args).Text; !strings.Contains(got, test.want) {
 			t.Errorf("%s %s: %s, want %s", test.tool, test.args, got, test.want)
@@ -88,14 +88,14 @@ func TestSandboxExecute(t *testing.T) {
 	}
 	for _, test := range []struct{ tool, args, want string }{
 		{"read_skill", `{"skill_name":"pdf"}`, `Its folder: /.sandbox/skills/pdf`},
-		{"sandbox_execute", `{"command":"echo b > /.sandbox/tmp/x; echo a >> /.sandbox/tmp/x; sort /.sandbox/tmp/x | head -n 1"}`, `{"exit_code":0,"stdout":"a\n","stderr":""}`},
-		{"sandbox_execute", `{"command":"cat /.sandbox/tmp/x"}`, `"stdout":"b\na\n"`},
-		{"sandbox_execute", `{"command":"./scripts/fields.sh form </dev/null && pwd","skill_name":"pdf"}`, `"stdout":"fields of form\n/.sandbox/skills/pdf\n"`},
+		{"sandbox_execute", `{"command":"echo b > /.sandbox/tmp/x; echo a >> /.sandbox/tmp/x; sort /.sandbox/tmp/x | head -n 1"}`, "<script_result exit_code=\"0\">\n<stdout>\na\n</stdout>"},
+		{"sandbox_execute", `{"command":"cat /.sandbox/tmp/x"}`, "<stdout>\nb\na\n</stdout>"},
+		{"sandbox_execute", `{"command":"./scripts/fields.sh form </dev/null && pwd","skill_name":"pdf"}`, "<stdout>\nfields of form\n/.sandbox/skills/pdf\n</stdout>"},
 		{"sandbox_execute", `{"command":"cat /.sandbox/skills/pdf/SKILL.md | head -n 2"}`, `name: pdf`},
-		{"sandbox_execute", `{"command":"ls /etc"}`, `"exit_code":`},
-		{"sandbox_execute", `{"command":"curl example.com"}`, `"exit_code":127`},
+		{"sandbox_execute", `{"command":"ls /etc"}`, `exit_code="`},
+		{"sandbox_execute", `{"command":"curl example.com"}`, `exit_code="127"`},
 		{"sandbox_execute", `{"command":"cat x","skill_name":"secret"}`, `Skill 'secret' not found`},
-		{"run_skill_script", `{"skill_name":"other","command":"sh scripts/hello.sh"}`, `"stdout":"hello\n"`},
+		{"run_skill_script", `{"skill_name":"other","command":"sh scripts/hello.sh"}`, "<stdout>\nhello\n</stdout>"},
 	} {
 		if got := talk.Call(t.Context(), test.tool, test.args).Text; !strings.Contains(got, test.want) {
 			t.Errorf("%s %s: %s, want %s", test.tool, test.args, got, test.want)
@@ -130,7 +130,7 @@ func TestScriptTools(t *testing.T) {
 		if want := []string{"pdf__convert", "pdf__forbidden", "other__hello"}; !slices.Equal(names[len(names)-3:], want) {
 			t.Errorf("after loading: tools %q", names)
 		}
-		for i, want := range []string{"which is not loaded", `"instructions":"Convert."`, `"name":"other"`, `"stdout":"scripts/convert.sh"`, "the user said no"} {
+		for i, want := range []string{"which is not loaded", `"instructions":"Convert."`, `"name":"other"`, "<stdout>\nscripts/convert.sh", "the user said no"} {
 			if got := q.Messages[2+i].Text; !strings.Contains(got, want) {
 				t.Errorf("result %d: %s, want %s", i+1, got, want)
 			}

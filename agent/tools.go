@@ -81,10 +81,10 @@ func (c *Config) builtins() []builtin {
 			{Name: "command", Aliases: []string{"cmd", "script"}, Required: true, Text: "the script with its arguments as in a shell, such as scripts/fill.py --all form.pdf"},
 			{Name: "args", Aliases: []string{"arguments", "argv"}, Kind: tool.Texts, Text: "further arguments, each as it is"},
 			{Name: "stdin", Aliases: []string{"input"}, Text: "what the script reads from its standard input"},
-		}}, usual: true, json: true, runs: true, do: runScript},
+		}}, usual: true, runs: true, do: runScript},
 		{kind: usage.Ran, Row: tool.Row{Name: "sandbox_execute", Text: shellText, Writes: true, Destroys: true, Params: []tool.Param{
 			{Name: "command", Aliases: []string{"cmd", "script", "code"}, Required: true, Text: "commands of a shell, such as ./scripts/count.sh a.txt | sort"}, in,
-		}}, json: true, runs: true, shell: true, do: runShell},
+		}}, runs: true, shell: true, do: runShell},
 		// The names that other hosts and libraries have for the same, in their forms.
 		{kind: usage.Loaded, Row: tool.Row{Name: "get_skill", Text: "Load a skill: its instructions and the folder that relative paths in them start at. Call it before you do the task that the skill is about.",
 			Params: read}, json: true, listed: true, do: getSkill},
@@ -321,7 +321,7 @@ func (s *acts) reply(ctx context.Context, name, args string, every bool) Reply {
 	start := s.happened()
 	row := s.cfg.row(name)
 	if row == nil {
-		row = &builtin{kind: usage.Ran, json: true, do: func(ctx context.Context, s *acts, _ tool.Arguments) (Reply, error) {
+		row = &builtin{kind: usage.Ran, do: func(ctx context.Context, s *acts, _ tool.Arguments) (Reply, error) {
 			t, err := s.script(ctx, name, every)
 			if err != nil {
 				return Reply{}, s.failed("", err)
@@ -347,7 +347,7 @@ func (b *builtin) call(ctx context.Context, s *acts, name, args string) (Reply, 
 		}
 	}
 	r, err := b.do(ctx, s, in)
-	return r, skillProblem(err, in.Text(skillParam.Name))
+	return r, s.cfg.skillProblem(err, in.Text(skillParam.Name))
 }
 
 // row returns the row of a tool, by its name in whatever case; nil if there is none.

@@ -121,9 +121,7 @@ func TestHandle(t *testing.T) {
 		{"get_skill", `{"skil":"pdf-forms"}`, []string{"error=get_skill has no argument 'skil'", "hint~name"}},
 		{"load_skill", `{"name":"pdf-forms"}`, []string{"root_path=" + folder, "content=" + toolSkills["pdf-forms/SKILL.md"]}},
 		{"get_skill", `{"skill":"sourdough"}`, []string{"instructions=Feed the starter, then wait.", "requires~starter", "required~Feed it daily."}},
-		{"run_skill_script", `{"skill_name":"pdf-forms","command":"scripts/fields.sh"}`, []string{"error~scripts do not run here"}},
 		{"Get-Skill", `{"skill_name":"starter"}`, []string{"name=starter"}},
-		{"rm", `{}`, []string{"error=Tool 'rm' not found", "hint~read_skill"}},
 	} {
 		got := answerOf(t, a.Call(t.Context(), test.tool, test.args).Text)
 		for _, want := range test.want {
@@ -147,6 +145,11 @@ func TestHandle(t *testing.T) {
 	}
 	if got := a.Call(t.Context(), "get_skill", `{"skill_name":"pdf-forms"}`).Text; !strings.Contains(got, "<b>for</b>") {
 		t.Errorf("the instructions are escaped: %s", got)
+	}
+	for tool, want := range map[string]string{"run_skill_script": "scripts do not run here", "rm": "Tool 'rm' not found; there are: read_skill, "} {
+		if got := a.Call(t.Context(), tool, `{"name":"pdf-forms","command":"scripts/fields.sh"}`); !strings.HasPrefix(got.Text, want) || got.Failed != got.Text {
+			t.Errorf("%s: %+v, want %q", tool, got, want)
+		}
 	}
 }
 
@@ -347,9 +350,9 @@ func TestTell(t *testing.T) {
 				}
 				return tells + err.Error()
 			}})
-			got := answerOf(t, a.Call(t.Context(), "run_skill_script", `{"skill_name":"pdf-forms","command":"scripts/fields.sh a"}`).Text)["error"]
-			if text, _ := got.(string); !strings.HasPrefix(text, want) {
-				t.Errorf("%v with %q: %v, want %q", tt.err, tells, got, want)
+			got := a.Call(t.Context(), "run_skill_script", `{"skill_name":"pdf-forms","command":"scripts/fields.sh a"}`)
+			if !strings.HasPrefix(got.Text, want) || got.Failed == "" {
+				t.Errorf("%v with %q: %+v, want %q", tt.err, tells, got, want)
 			}
 		}
 	}

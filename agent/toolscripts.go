@@ -198,7 +198,7 @@ func (s *acts) callScript(ctx context.Context, t *scriptTool, args string) (Repl
 	}
 	res, err := s.run(ctx, t.skill, sandbox.Request{Command: sandbox.Quote(t.Path), Args: argv})
 	if err != nil {
-		return Reply{}, skillProblem(err, t.skill)
+		return Reply{}, s.cfg.skillProblem(err, t.skill)
 	}
-	return ranOf(&res), nil
+	return Reply{Text: runText(&res, t.skill)}, nil
 }

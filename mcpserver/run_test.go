@@ -83,10 +83,10 @@ func TestRuns(t *testing.T) {
 		k.trustNow(t, "secret-plan", trusted)
 		want(t, "after trust", names(), "run_skill_script", "pdf-forms__count")
 		text, result := c.tool("run_skill_script", count)
-		if result != nil || text != `{"exit_code":4,"stdout":"x\n","stderr":""}` {
+		if result != nil || text != "<script_result skill=\"pdf-forms\" exit_code=\"4\">\n<stdout>\nx\n</stdout>\n<stderr></stderr>\n</script_result>\n" {
 			t.Errorf("%s, %v", text, result)
 		}
-		if text, _ := c.tool("pdf-forms__count", object{"file": "a b", "all": true}); !strings.Contains(text, `"stdout":"--all a b\n"`) {
+		if text, _ := c.tool("pdf-forms__count", object{"file": "a b", "all": true}); !strings.Contains(text, "<stdout>\n--all a b\n</stdout>") {
 			t.Errorf("a tool of its own: %v", text)
 		}
 		if e := events[len(events)-1]; e.Call != "run_skill_script" || !slices.Equal(e.IDs(), []string{"pdf-forms"}) || e.Kind != usage.Ran || e.Exit != 4 || e.Failed {

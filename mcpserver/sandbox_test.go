@@ -84,13 +84,13 @@ func TestSessionsApart(t *testing.T) {
 			run := object{"skill_name": "made", "command": "sh scripts/ok.sh; cat note"}
 			c.one("sandbox_execute", object{"command": "echo mine > /.sandbox/tmp/note; echo 'secret' > /note"})
 			c.one("run_skill_script", object{"skill_name": "made", "command": "echo 'echo replaced' > scripts/ok.sh; echo kept > note"})
-			contains(t, "its own session", c.one("sandbox_execute", run), `"stdout":"replaced\nkept\n"`)
-			contains(t, "its own session", c.one("sandbox_execute", object{"command": "cat /note /.sandbox/tmp/note"}), `"stdout":"secret\nmine\n"`)
+			contains(t, "its own session", c.one("sandbox_execute", run), "<stdout>\nreplaced\nkept\n</stdout>")
+			contains(t, "its own session", c.one("sandbox_execute", object{"command": "cat /note /.sandbox/tmp/note"}), "<stdout>\nsecret\nmine\n</stdout>")
 
-			contains(t, "another session", c.other("sandbox_execute", run), `"stdout":"original\n"`, "note: No such file")
-			contains(t, "another session", c.other("run_skill_script", run), `"stdout":"original\n"`)
-			contains(t, "another session", c.other("sandbox_execute", object{"command": "cat /note; ls /.sandbox/tmp"}), `"stdout":""`, "/note: No such file")
-			contains(t, "the first one afterwards", c.one("sandbox_execute", run), `"stdout":"replaced\nkept\n"`)
+			contains(t, "another session", c.other("sandbox_execute", run), "<stdout>\noriginal\n</stdout>", "note: No such file")
+			contains(t, "another session", c.other("run_skill_script", run), "<stdout>\noriginal\n</stdout>")
+			contains(t, "another session", c.other("sandbox_execute", object{"command": "cat /note; ls /.sandbox/tmp"}), "<stdout></stdout>", "/note: No such file")
+			contains(t, "the first one afterwards", c.one("sandbox_execute", run), "<stdout>\nreplaced\nkept\n</stdout>")
 		})
 	}
 }
@@ -101,10 +101,10 @@ func TestSessionless(t *testing.T) {
 	k, _ := boxed(t)
 	url := k.serveHTTP(t, mcpserver.HTTPOptions{})
 	call := stateless(t, url)
-	contains(t, "one call", call("sandbox_execute", object{"command": "echo a > /f; cat /f"}), `"stdout":"a\n"`)
+	contains(t, "one call", call("sandbox_execute", object{"command": "echo a > /f; cat /f"}), "<stdout>\na\n</stdout>")
 	contains(t, "the next call", call("sandbox_execute", object{"command": "cat /f"}), "/f: No such file")
 	call("sandbox_execute", object{"skill_name": "made", "command": "echo 'echo replaced' > scripts/ok.sh"})
-	contains(t, "the next call", call("sandbox_execute", object{"skill_name": "made", "command": "sh scripts/ok.sh"}), `"stdout":"original\n"`)
+	contains(t, "the next call", call("sandbox_execute", object{"skill_name": "made", "command": "sh scripts/ok.sh"}), "<stdout>\noriginal\n</stdout>")
 
 	about := func(r map[string]any) string {
 		for _, tool := range r["tools"].([]any) {
@@ -132,11 +132,11 @@ func TestSandboxFlow(t *testing.T) {
 			read := call("read_skill", object{"id": "made"})
 			at := "/.sandbox/skills/made"
 			contains(t, "loaded", read, "Commands of sandbox_execute and run_skill_script find it at "+at+".")
-			contains(t, "run", call("sandbox_execute", object{"command": "sh " + at + "/scripts/ok.sh"}), `"exit_code":0,"stdout":"original\n"`)
-			contains(t, "run", call("run_skill_script", object{"skill_name": "made", "command": "sh " + at + "/scripts/ok.sh"}), `"exit_code":0,"stdout":"original\n"`)
+			contains(t, "run", call("sandbox_execute", object{"command": "sh " + at + "/scripts/ok.sh"}), "<stdout>\noriginal\n</stdout>")
+			contains(t, "run", call("run_skill_script", object{"skill_name": "made", "command": "sh " + at + "/scripts/ok.sh"}), "<stdout>\noriginal\n</stdout>")
 			contains(t, "listed", call("sandbox_execute", object{"command": "ls " + at + " /.sandbox/skills/"}), "SKILL.md")
 			if name != "HTTP without a session" { // nothing is loaded there
-				contains(t, "listed", call("sandbox_execute", object{"command": "cd made; sh scripts/ok.sh; ls .."}), `"stdout":"original\nmade\n"`)
+				contains(t, "listed", call("sandbox_execute", object{"command": "cd made; sh scripts/ok.sh; ls .."}), "<stdout>\noriginal\nmade\n</stdout>")
 			}
 		})
 	}
@@ -149,7 +149,7 @@ func TestSandboxFlow(t *testing.T) {
 		t.Errorf("a skill that is not trusted is in the sandbox: %s", read)
 	}
 	contains(t, "not trusted", call("sandbox_execute", object{"command": "sh /.sandbox/skills/made/scripts/ok.sh"}), "does not trust it as it is now", "skills trust made")
-	contains(t, "not trusted", call("sandbox_execute", object{"command": "ls; cd made"}), `"stdout":""`)
+	contains(t, "not trusted", call("sandbox_execute", object{"command": "ls; cd made"}), "<stdout></stdout>")
 }
 
 // TestSessionEnds: the files of a session are gone with it, also when its client only goes away.

@@ -45,13 +45,13 @@ func TestLimits(t *testing.T) {
 		return s.Call(t.Context(), "sandbox_execute", `{"command":"test -e /file && echo there; echo looked"}`).Text
 	}
 	honest := r.Begin("honest")
-	if got := honest.fill(t, 200); !strings.Contains(got, `"stdout":"/file\n"`) {
+	if got := honest.fill(t, 200); !strings.Contains(got, "<stdout>\n/file\n</stdout>") {
 		t.Fatal(got)
 	}
 	var greedy []*Session
 	for range 20 {
 		s := r.Begin("greedy")
-		if got := s.fill(t, 200); !strings.Contains(got, `"stdout":"/file\n"`) {
+		if got := s.fill(t, 200); !strings.Contains(got, "<stdout>\n/file\n</stdout>") {
 			t.Fatal(got)
 		}
 		greedy = append(greedy, s)
@@ -96,7 +96,7 @@ func TestLoad(t *testing.T) {
 	if at := s.Load(t.Context(), "bread-user"); at != "/.sandbox/skills/bread-user" {
 		t.Errorf("the skill is at %q", at)
 	}
-	if got := s.Call(t.Context(), "sandbox_execute", `{"command":"ls; sh bread-user/run.sh"}`).Text; !strings.Contains(got, `"stdout":"bread-user\nuser\n"`) {
+	if got := s.Call(t.Context(), "sandbox_execute", `{"command":"ls; sh bread-user/run.sh"}`).Text; !strings.Contains(got, "<stdout>\nbread-user\nuser\n</stdout>") {
 		t.Error(got)
 	}
 	if at := s.Load(t.Context(), "nothing"); at != "" {
