@@ -5,6 +5,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 const (
@@ -26,4 +27,22 @@ func Chunks(s *skill.Skill) (list [][]string) {
 		list = append(list, t.chunks)
 	}
 	return list
+}
+
+// FindsBase reports whether there is a compiled base for vectors of the present models, as
+// change changes them.
+func (x *Index) FindsBase(ctx context.Context, change func(*[snapshot.Spaces]snapshot.Model)) (found bool, err error) {
+	err = x.store.View(ctx, func(r store.Reader) error {
+		a, err := x.Publisher.begin(ctx, r)
+		if err != nil {
+			return err
+		}
+		change(&a.models)
+		base, _, err := a.openBase(ctx, nil)
+		if found = base != nil; found {
+			snapshot.CloseNew(nil, base)
+		}
+		return err
+	})
+	return found, err
 }

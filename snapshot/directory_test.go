@@ -202,6 +202,27 @@ func TestDirectoryRefuses(t *testing.T) {
 	}
 }
 
+// TestDeltaOfOtherModels: a delta whose vectors another model made is not used with a base,
+// whichever space the model is of.
+func TestDeltaOfOtherModels(t *testing.T) {
+	t.Parallel()
+	for space := range snapshot.Spaces {
+		for _, m := range []snapshot.Model{{}, {Name: "other"}, {Dim: 4}} {
+			p := newPlace(t, "0011aabb")
+			meta := metaOf(t, second, snapshot.Info{Catalog: catalogName, Generation: second, Base: first})
+			meta.Models[space] = m
+			delta := p.DeltaPath(catalogName, second)
+			if err := snapshot.Write(atomicfile.OS{}, delta, meta, each(named([]int64{2}, "doc"))); err != nil {
+				t.Fatal(err)
+			}
+			p.publish(t, second, p.base(t, first, "pdf"), delta)
+			if used, same := p.openSet(t) != nil, m == (snapshot.Model{}); used != same {
+				t.Errorf("space %d: a delta of %+v is used: %v", space, m, used)
+			}
+		}
+	}
+}
+
 // TestManifestPath: files named by a manifest are always looked for next to the catalog.
 func TestManifestPath(t *testing.T) {
 	t.Parallel()
