@@ -5,15 +5,16 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestArchitecture holds ARCHITECTURE.md to the tree: it names every room, no other, and each
 // step of a way names a function that is in its file.
 func TestArchitecture(t *testing.T) {
-	text, err := os.ReadFile("ARCHITECTURE.md")
-	try(t, err)
+	text := must.Read(t, "ARCHITECTURE.md")
 	rooms, steps := make(map[string]bool), 0
-	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(text, -1) {
 		name := m[1]
 		if _, ok := layers[name]; ok {
 			rooms[name] = true

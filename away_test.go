@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -23,7 +24,7 @@ var longAgo = time.Now().Add(-time.Hour)
 // link makes a symbolic link, or skips the test where there are none.
 func link(t testing.TB, target, name string) {
 	t.Helper()
-	try(t, os.MkdirAll(filepath.Dir(name), 0o700))
+	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o700))
 	if err := os.Symlink(target, name); err != nil {
 		t.Skipf("no symbolic links here: %v", err)
 	}
@@ -49,9 +50,9 @@ func TestUnreadableSkill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cfg, dir := onDisk(t, docs("bad", "gone", "kept"))
 			c := scanned(t, cfg)
-			try(t, os.RemoveAll(filepath.Join(dir, "gone")))
+			must.Do(t, os.RemoveAll(filepath.Join(dir, "gone")))
 			file := filepath.Join(dir, "bad", "SKILL.md")
-			try(t, os.Remove(file))
+			must.Do(t, os.Remove(file))
 			damage(t, file)
 			dated(t, dir, longAgo)
 			r := rescan(t, c)[0]
@@ -65,8 +66,8 @@ func TestUnreadableSkill(t *testing.T) {
 			if g := glanceAt(t, cfg); !g.Current || !g.All {
 				t.Errorf("the next process finds %+v, want nothing changed", g)
 			}
-			try(t, os.Remove(file))
-			write(t, file, doc("bad", "Is good again."))
+			must.Do(t, os.Remove(file))
+			must.Write(t, file, doc("bad", "Is good again."))
 			if g := glanceAt(t, cfg); g.Current {
 				t.Error("the next process does not notice that the file can be read again")
 			}
@@ -83,7 +84,7 @@ func TestUnreadableFolder(t *testing.T) {
 	files := docs("gone", "kept", "locked/one", "locked/two")
 	broken := &lockable{files: files}
 	src, err := source.New(broken, &source.Options{Label: "team"})
-	try(t, err)
+	must.Do(t, err)
 	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
 	want(t, "at first", list(t, c, nil, false), "gone", "kept", "locked/one", "locked/two")
 	delete(files, "gone/SKILL.md")
@@ -104,7 +105,7 @@ func TestUnreadableFolder(t *testing.T) {
 func TestLinkTarget(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, vol string){
 		"dangling": func(t *testing.T, vol string) {},
-		"file":     func(t *testing.T, vol string) { write(t, filepath.Join(vol, "skill"), "a file") },
+		"file":     func(t *testing.T, vol string) { must.Write(t, filepath.Join(vol, "skill"), "a file") },
 		"loop":     func(t *testing.T, vol string) { link(t, "skill", filepath.Join(vol, "skill")) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,15 +120,15 @@ func TestLinkTarget(t *testing.T) {
 				if g := glanceAt(t, cfg); !g.Current {
 					t.Errorf("round %d: before the target is there: %+v", round, g)
 				}
-				try(t, os.RemoveAll(target))
-				write(t, filepath.Join(target, "SKILL.md"), doc("b", "Is behind a link."))
+				must.Do(t, os.RemoveAll(target))
+				must.Write(t, filepath.Join(target, "SKILL.md"), doc("b", "Is behind a link."))
 				aged(t, target)
 				if g := glanceAt(t, cfg); g.Current {
 					t.Errorf("round %d: the next process does not notice the target", round)
 				}
 				rescan(t, c)
 				want(t, "with the target", list(t, c, nil, false), "a", "b")
-				try(t, os.RemoveAll(target))
+				must.Do(t, os.RemoveAll(target))
 				rescan(t, c)
 				want(t, "without it", list(t, c, nil, false), "a")
 			}
@@ -141,7 +142,7 @@ func TestRenames(t *testing.T) {
 	closedCatalog(t, cfg)
 	named := func(names map[string]string) repertoire.Config {
 		src, err := source.Dir(dir, &source.Options{Label: "team", Names: names})
-		try(t, err)
+		must.Do(t, err)
 		cfg := cfg
 		cfg.Sources = []source.Source{src}
 		return cfg
@@ -190,12 +191,12 @@ func TestAway(t *testing.T) {
 	aged(t, dir)
 	aged(t, ownDir)
 	first, err := source.Dir(dir, &source.Options{Label: "share", Priority: 2})
-	try(t, err)
+	must.Do(t, err)
 	cfg := repertoire.Config{Sources: []source.Source{first, own}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	c := scanned(t, cfg)
 	want(t, "at first", list(t, c, nil, false), "one", "three", "two")
 	for round := range 2 {
-		try(t, os.Rename(dir, dir+"-away"))
+		must.Do(t, os.Rename(dir, dir+"-away"))
 		if g := glanceAt(t, cfg); g.Current {
 			t.Fatal("nobody notices that the root is away")
 		}
@@ -212,7 +213,7 @@ func TestAway(t *testing.T) {
 		}
 		for _, c := range []*repertoire.Catalog{c, next} {
 			entries, err := c.List(t.Context(), nil, nil)
-			try(t, err)
+			must.Do(t, err)
 			var got []string
 			for _, e := range entries {
 				got = append(got, fmt.Sprint(e.ID, " ", e.Source, " ", e.Away))
@@ -230,8 +231,8 @@ func TestAway(t *testing.T) {
 				}
 			}
 		}
-		try(t, next.Close())
-		try(t, os.Rename(dir+"-away", dir))
+		must.Do(t, next.Close())
+		must.Do(t, os.Rename(dir+"-away", dir))
 		if g := glanceAt(t, cfg); g.Current {
 			t.Error("nobody notices that the root is back")
 		}
@@ -250,7 +251,7 @@ func TestAway(t *testing.T) {
 // TestAwayFirst: a root that was never there keeps nobody waiting.
 func TestAwayFirst(t *testing.T) {
 	away, dir := folder(t, "away", nil)
-	try(t, os.RemoveAll(dir))
+	must.Do(t, os.RemoveAll(dir))
 	cfg, _ := onDisk(t, docs("a"))
 	cfg.Sources = append(cfg.Sources, away)
 	c := scanned(t, cfg)
@@ -260,7 +261,7 @@ func TestAwayFirst(t *testing.T) {
 	if g := glanceAt(t, cfg); !g.Current {
 		t.Errorf("%+v, want nothing changed", g)
 	}
-	write(t, filepath.Join(dir, "b", "SKILL.md"), doc("b", "Comes later."))
+	must.Write(t, filepath.Join(dir, "b", "SKILL.md"), doc("b", "Comes later."))
 	if g := glanceAt(t, cfg); g.Current {
 		t.Error("nobody notices that the root is there")
 	}
@@ -274,8 +275,8 @@ func TestEmptyInPlace(t *testing.T) {
 	cfg, dir := onDisk(t, docs("one", "two"))
 	c := scanned(t, cfg)
 	empty := func() {
-		try(t, os.Rename(dir, dir+"-away"))
-		try(t, os.Mkdir(dir, 0o700))
+		must.Do(t, os.Rename(dir, dir+"-away"))
+		must.Do(t, os.Mkdir(dir, 0o700))
 		aged(t, dir)
 	}
 	for round := range 2 {
@@ -292,22 +293,22 @@ func TestEmptyInPlace(t *testing.T) {
 			t.Errorf("round %d: %d skills offered, %v", round, n, err)
 		}
 		want(t, "listed while it is away", list(t, c, nil, false), "one", "two")
-		try(t, os.Remove(dir))
-		try(t, os.Rename(dir+"-away", dir))
+		must.Do(t, os.Remove(dir))
+		must.Do(t, os.Rename(dir+"-away", dir))
 		if r := rescan(t, c)[0]; r.Away || r.Unchanged != 2 || r.Removed != 0 {
 			t.Errorf("round %d: back again: %+v", round, r)
 		}
 	}
-	try(t, os.RemoveAll(filepath.Join(dir, "one")))
-	try(t, os.RemoveAll(filepath.Join(dir, "two")))
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "one")))
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "two")))
 	if r := rescan(t, c)[0]; r.Away || r.Removed != 2 {
 		t.Errorf("deleted: %+v, want 2 removed", r)
 	}
-	write(t, filepath.Join(dir, "one", "SKILL.md"), doc("one", "Is made again."))
+	must.Write(t, filepath.Join(dir, "one", "SKILL.md"), doc("one", "Is made again."))
 	rescan(t, c)
 	empty()
 	rescan(t, c)
-	try(t, c.Owner().Forget(t.Context(), "team"))
+	must.Do(t, c.Owner().Forget(t.Context(), "team"))
 	if r := rescan(t, c)[0]; r.Away || !r.Complete {
 		t.Errorf("forgotten: %+v, want an empty root", r)
 	}
@@ -331,18 +332,18 @@ func TestMovedRoot(t *testing.T) {
 func TestUsualPlaceGone(t *testing.T) {
 	_, dir := folder(t, "", docs("a"))
 	src, err := source.Dir(dir, &source.Options{Label: "user:.agents", Kind: source.KindUser})
-	try(t, err)
+	must.Do(t, err)
 	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
-	try(t, os.RemoveAll(dir))
+	must.Do(t, os.RemoveAll(dir))
 	for range 2 {
 		if r := rescan(t, c)[0]; r.Removed != 1 || r.Away || !r.Complete {
 			t.Errorf("report %+v", r)
 		}
-		write(t, filepath.Join(dir, "a", "SKILL.md"), doc("a", "Is back."))
+		must.Write(t, filepath.Join(dir, "a", "SKILL.md"), doc("a", "Is back."))
 		rescan(t, c)
 		want(t, "skills", list(t, c, nil, false), "a")
-		try(t, os.RemoveAll(dir))
-		try(t, os.Mkdir(dir, 0o700)) // another folder, empty
+		must.Do(t, os.RemoveAll(dir))
+		must.Do(t, os.Mkdir(dir, 0o700)) // another folder, empty
 	}
 }
 
@@ -352,16 +353,16 @@ func TestForget(t *testing.T) {
 	cfg, dir := onDisk(t, docs("one", "two"))
 	cfg.Sources = append(cfg.Sources, memory(t, "b", 1, docs("three")))
 	c := scanned(t, cfg)
-	try(t, os.Rename(dir, dir+"-away"))
+	must.Do(t, os.Rename(dir, dir+"-away"))
 	rescan(t, c)
 	want(t, "away", list(t, c, nil, true), "one", "three", "two")
-	try(t, c.Owner().Forget(t.Context(), "team"))
+	must.Do(t, c.Owner().Forget(t.Context(), "team"))
 	want(t, "forgotten", list(t, c, nil, true), "three")
 	if r := rescan(t, c); !r[0].Away || r[0].Removed != 0 || r[1].Unchanged != 1 {
 		t.Errorf("reports %+v", r)
 	}
 	want(t, "after a rescan", list(t, c, nil, true), "three")
-	try(t, os.Rename(dir+"-away", dir))
+	must.Do(t, os.Rename(dir+"-away", dir))
 	rescan(t, c)
 	want(t, "back again", list(t, c, nil, true), "one", "three", "two")
 }
@@ -385,10 +386,10 @@ func TestRescanAll(t *testing.T) {
 		}
 	}
 	file := filepath.Join(dir, "skill-007", "SKILL.md")
-	write(t, file, strings.Replace(doc("skill-007", "Does skill-007."), "Body", "Beds", 1))
+	must.Write(t, file, strings.Replace(doc("skill-007", "Does skill-007."), "Body", "Beds", 1))
 	aged(t, dir)
-	try(t, os.Chtimes(file, longAgo, longAgo))
-	try(t, os.Chtimes(filepath.Dir(file), longAgo, longAgo))
+	must.Do(t, os.Chtimes(file, longAgo, longAgo))
+	must.Do(t, os.Chtimes(filepath.Dir(file), longAgo, longAgo))
 	found := 0
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := c.Owner().RescanAll(ctx, func() {
@@ -405,7 +406,7 @@ func TestRescanAll(t *testing.T) {
 			count(fmt.Sprintf("after %d skills", found))
 		}
 	})
-	try(t, err)
+	must.Do(t, err)
 	count("afterwards")
 	if r := reports[0]; r.Found != len(names) || r.Unchanged+r.Changed != len(names) || r.Removed != 0 {
 		t.Errorf("report %+v", r)

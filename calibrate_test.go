@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -13,7 +14,7 @@ import (
 func reference(t *testing.T, c *repertoire.Catalog, a *repertoire.Agent) int {
 	t.Helper()
 	answer, err := c.Search(t.Context(), repertoire.Query{Text: "bake bread", Agent: a})
-	try(t, err)
+	must.Do(t, err)
 	return answer.Background.Prompts
 }
 
@@ -28,15 +29,15 @@ func TestCalibrate(t *testing.T) {
 	}
 	c := scanned(t, cfg)
 	_, err := c.Freshen(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	if n := reference(t, c, nil); n != 0 {
 		t.Errorf("a rescan has calibrated: %d prompts", n)
 	}
-	try(t, c.Owner().Calibrate(t.Context()))
+	must.Do(t, c.Owner().Calibrate(t.Context()))
 	if n := reference(t, c, nil); n != 500 {
 		t.Errorf("%d prompts", n)
 	}
-	write(t, filepath.Join(dir, "tart", "SKILL.md"), doc("tart", "Bakes a tart."))
+	must.Write(t, filepath.Join(dir, "tart", "SKILL.md"), doc("tart", "Bakes a tart."))
 	rescan(t, c)
 	if n := reference(t, c, c.Config().Agents[0]); n != 500 {
 		t.Errorf("after a change: %d prompts", n)
@@ -65,7 +66,7 @@ func TestLevels(t *testing.T) {
 		}
 	}
 	b, err := c.Block(t.Context(), "what does the bread skill do", repertoire.Budget{Disturb: repertoire.OnlyNamed}, nil)
-	try(t, err)
+	must.Do(t, err)
 	if len(b.Skills) != 1 || b.Threshold != 1 {
 		t.Errorf("a prompt that names a skill gets %d at a threshold of %v", len(b.Skills), b.Threshold)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -30,7 +31,7 @@ func TestPrecedence(t *testing.T) {
 		want(t, "all", list(t, c, nil, true), "ocr", "PDF", "low/pdf")
 		for id, want := range map[string]string{"pdf": "high", "low/pdf": "low", "high/PDF": "high", "high/tools/pdf": "high"} {
 			body, err := c.Body(t.Context(), id, nil)
-			try(t, err)
+			must.Do(t, err)
 			if body.Source != want {
 				t.Errorf("%s is from %s, want %s", id, body.Source, want)
 			}
@@ -56,7 +57,7 @@ func TestOldCopy(t *testing.T) {
 	for i, first := range copies {
 		src, dir := folder(t, "a", docs("one", "two"))
 		put := func(name string) {
-			write(t, filepath.Join(dir, name, "SKILL.md"), doc("pdf", "Fills in forms of "+name+"."))
+			must.Write(t, filepath.Join(dir, name, "SKILL.md"), doc("pdf", "Fills in forms of "+name+"."))
 		}
 		put(first)
 		c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
@@ -65,14 +66,14 @@ func TestOldCopy(t *testing.T) {
 		want(t, first+" first: list", list(t, c, nil, true), "one", "pdf", "a/pdf-old", "two")
 		for _, id := range []string{"pdf", "a/pdf"} {
 			body, err := c.Body(t.Context(), id, nil)
-			try(t, err)
+			must.Do(t, err)
 			if filepath.Base(filepath.Dir(body.Location)) != "pdf" {
 				t.Errorf("%s first: %s is %s", first, id, body.Location)
 			}
 		}
 		for _, a := range []*repertoire.Agent{nil, {Name: "a", Include: repertoire.Rules{Names: []string{"pdf"}}, Pinned: []string{"pdf"}}} {
 			answer, err := c.Search(t.Context(), repertoire.Query{Text: "fill in forms", Agent: a})
-			try(t, err)
+			must.Do(t, err)
 			if len(answer.Hits) == 0 || answer.Hits[0].Path != "pdf/SKILL.md" {
 				t.Errorf("%s first: found %+v", first, answer.Hits)
 			}
@@ -86,7 +87,7 @@ func TestFolderGone(t *testing.T) {
 	gone, dir := folder(t, "gone", docs("one", "two"))
 	kept := memory(t, "kept", 1, docs("three"))
 	c := scanned(t, repertoire.Config{Sources: []source.Source{gone, kept}})
-	try(t, os.RemoveAll(dir))
+	must.Do(t, os.RemoveAll(dir))
 	for range 2 {
 		reports := rescan(t, c)
 		if len(reports) != 2 || reports[0].Complete || reports[0].Removed != 0 || len(reports[0].Problems) != 1 || !reports[1].Complete {
@@ -98,7 +99,7 @@ func TestFolderGone(t *testing.T) {
 	if !errors.Is(err, os.ErrNotExist) || errors.Is(err, repertoire.ErrNotFound) || !strings.HasPrefix(err.Error(), "reading skill one: ") {
 		t.Errorf("error %v", err)
 	}
-	write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+	must.Write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
 	rescan(t, c)
 	want(t, "when it is back", list(t, c, nil, false), "three", "two")
 }
@@ -108,7 +109,7 @@ func TestFolderGone(t *testing.T) {
 func TestDeletedSkill(t *testing.T) {
 	src, dir := folder(t, "a", docs("one", "two"))
 	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
-	try(t, os.RemoveAll(filepath.Join(dir, "one")))
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "one")))
 	if _, err := c.Body(t.Context(), "one", nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v, want %v", err, os.ErrNotExist)
 	}
@@ -124,14 +125,14 @@ func TestProblems(t *testing.T) {
 	})
 	c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
 	problems, err := c.Owner().Problems(t.Context())
-	try(t, err)
+	must.Do(t, err)
 	real, err := filepath.EvalSymlinks(dir)
-	try(t, err)
+	must.Do(t, err)
 	bad := filepath.Join(real, "bad", "SKILL.md")
 	if len(problems) != 1 || problems[0].Rule != "no-frontmatter" || problems[0].Path != bad {
 		t.Errorf("problems %+v", problems)
 	}
-	write(t, filepath.Join(dir, "bad", "SKILL.md"), "no frontmatter either\n")
+	must.Write(t, filepath.Join(dir, "bad", "SKILL.md"), "no frontmatter either\n")
 	for range 2 { // the second call does not lengthen the path
 		for _, p := range rescan(t, c)[0].Problems {
 			if p.Path != bad {
@@ -142,7 +143,7 @@ func TestProblems(t *testing.T) {
 
 	inMemory := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "m", 0, map[string]string{"bad/SKILL.md": "no frontmatter\n"})}})
 	problems, err = inMemory.Owner().Problems(t.Context())
-	try(t, err)
+	must.Do(t, err)
 	if len(problems) != 1 || problems[0].Path != "bad/SKILL.md" {
 		t.Errorf("problems in memory %+v", problems)
 	}
@@ -151,7 +152,7 @@ func TestProblems(t *testing.T) {
 // TestPath: the catalog is the same file wherever the program goes.
 func TestPath(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	try(t, err)
+	must.Do(t, err)
 	t.Chdir(dir)
 	c := open(t, repertoire.Config{DB: filepath.Join("sub", "c.db")})
 	if want := filepath.Join(dir, "sub", "c.db"); c.Path() != want || c.Owner().Recovered() != "" {
@@ -195,7 +196,7 @@ func TestScope(t *testing.T) {
 	a := &repertoire.Agent{Name: "a", Include: repertoire.Rules{Names: []string{"public-*", "rules"}}, Pinned: []string{"rules"}}
 	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "s", 0, files)}, Agents: []*repertoire.Agent{a}})
 	agent, err := c.Agent("a")
-	try(t, err)
+	must.Do(t, err)
 
 	want(t, "list", list(t, c, agent, true), "public-one", "public-two", "rules")
 	hits, _ := search(t, c, repertoire.Query{Text: "public-one secret-one", Agent: agent, Limit: 1})
@@ -205,7 +206,7 @@ func TestScope(t *testing.T) {
 		t.Errorf("hits %v", hits)
 	}
 	block, err := c.Block(t.Context(), "secret-one public-two", repertoire.Budget{}, agent)
-	try(t, err)
+	must.Do(t, err)
 	if len(block.Pinned) != 1 || block.Pinned[0].Name != "rules" || len(block.Skills) == 0 || block.Skills[0].ID != "public-two" || strings.Contains(block.Text, "secret") {
 		t.Errorf("block %s", block.Text)
 	}
@@ -277,14 +278,14 @@ func TestAnswersRepeat(t *testing.T) {
 		src, dir := folder(t, "a", nil)
 		c := open(t, repertoire.Config{Sources: []source.Source{src}})
 		for _, name := range order {
-			write(t, filepath.Join(dir, name, "SKILL.md"), doc(name, "Does "+name+"."))
+			must.Write(t, filepath.Join(dir, name, "SKILL.md"), doc(name, "Does "+name+"."))
 			rescan(t, c)
 		}
 		block, err := c.Block(t.Context(), "alpha skill, beta skill, gamma skill", repertoire.Budget{}, nil)
-		try(t, err)
+		must.Do(t, err)
 		for i := range block.Skills {
 			rel, err := filepath.Rel(dir, block.Skills[i].Location)
-			try(t, err)
+			must.Do(t, err)
 			block.Skills[i].Location = rel
 		}
 		block.Text = strings.ReplaceAll(block.Text, dir, "DIR")
@@ -334,9 +335,9 @@ func TestConcurrent(t *testing.T) {
 	}
 	for n := range 15 {
 		name := many()[6+n%6]
-		write(t, filepath.Join(dir, name, "SKILL.md"), doc(name, fmt.Sprintf("Does %s, version %d.", name, n)))
+		must.Write(t, filepath.Join(dir, name, "SKILL.md"), doc(name, fmt.Sprintf("Does %s, version %d.", name, n)))
 		if n%3 == 0 {
-			try(t, os.RemoveAll(filepath.Join(dir, name)))
+			must.Do(t, os.RemoveAll(filepath.Join(dir, name)))
 		}
 	}
 	writers.Wait()

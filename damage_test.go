@@ -13,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
@@ -32,10 +33,10 @@ func closedCatalog(t *testing.T, cfg repertoire.Config) {
 	t.Helper()
 	cfg.Schedule = repertoire.Never
 	c, err := repertoire.Open(t.Context(), cfg)
-	try(t, err)
+	must.Do(t, err)
 	rescan(t, c)
-	try(t, c.Owner().Embed(t.Context(), nil))
-	try(t, c.Close())
+	must.Do(t, c.Owner().Embed(t.Context(), nil))
+	must.Do(t, c.Close())
 }
 
 // overwrite damages all pages of a file but the first, in place, and returns
@@ -44,17 +45,17 @@ func overwrite(t testing.TB, name string) []byte {
 	t.Helper()
 	const page = 32768 // that of the catalog
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
-	try(t, err)
+	must.Do(t, err)
 	defer f.Close()
 	info, err := f.Stat()
-	try(t, err)
+	must.Do(t, err)
 	if info.Size() < 10*page {
 		t.Fatalf("%s has only %d bytes", name, info.Size())
 	}
 	_, err = f.WriteAt(bytes.Repeat([]byte{0xA5}, int(info.Size()-page)), page)
-	try(t, err)
+	must.Do(t, err)
 	data, err := os.ReadFile(name)
-	try(t, err)
+	must.Do(t, err)
 	return data
 }
 
@@ -133,9 +134,8 @@ func TestDamaged(t *testing.T) {
 				var j journal
 				cfg := whole
 				cfg.DB, cfg.Logger = filepath.Join(t.TempDir(), "catalog.db"), j.logger()
-				data, err := os.ReadFile(whole.DB)
-				try(t, err)
-				write(t, cfg.DB, string(data))
+				data := must.Read(t, whole.DB)
+				must.Write(t, cfg.DB, data)
 				var damaged []byte
 				if when == "closed" {
 					damaged = overwrite(t, cfg.DB)
@@ -144,7 +144,7 @@ func TestDamaged(t *testing.T) {
 				if when == "open" {
 					damaged = overwrite(t, cfg.DB)
 				}
-				try(t, call(t.Context(), c))
+				must.Do(t, call(t.Context(), c))
 				rescan(t, c)
 				want(t, "list", list(t, c, nil, false), many()...)
 				if hits, _ := search(t, c, repertoire.Query{Text: "skill-07"}); len(hits) == 0 || hits[0] != "skill-07" {
@@ -167,7 +167,7 @@ func checkKept(t *testing.T, c *repertoire.Catalog, damaged []byte) {
 		t.Fatalf("the damaged file was kept as %q", aside)
 	}
 	kept, err := os.ReadFile(aside)
-	try(t, err)
+	must.Do(t, err)
 	if !bytes.Equal(kept, damaged) {
 		t.Errorf("%s does not hold what was damaged", aside)
 	}
@@ -184,7 +184,7 @@ func TestDamagedInUse(t *testing.T) {
 	overwrite(t, cfg.DB)
 	for i := range 5 {
 		name := fmt.Sprintf("later-%d", i)
-		write(t, filepath.Join(dir, name, "SKILL.md"), doc(name, "Does "+name+"."))
+		must.Write(t, filepath.Join(dir, name, "SKILL.md"), doc(name, "Does "+name+"."))
 		rescan(t, c)
 		for _, name := range []string{name, "skill-07"} {
 			if hits, _ := search(t, c, repertoire.Query{Text: name}); len(hits) == 0 || hits[0] != name {
@@ -216,7 +216,7 @@ func TestDamagedAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	aside, err := filepath.Glob(cfg.DB + ".damaged-*")
-	try(t, err)
+	must.Do(t, err)
 	if len(aside) != 1 {
 		t.Errorf("damaged files kept: %v, want one", aside)
 	}
@@ -228,17 +228,17 @@ func TestRepairTriesAgain(t *testing.T) {
 	cfg := repertoire.Config{Sources: []source.Source{memory(t, "team", 0, docs(many()...))}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	closedCatalog(t, cfg)
 	overwrite(t, cfg.DB)
-	try(t, os.Remove(cfg.DB+".current")) // or else searches need no database
+	must.Do(t, os.Remove(cfg.DB+".current")) // or else searches need no database
 	c := open(t, cfg)
 	lock := cfg.DB + ".lock"
-	try(t, os.Remove(lock))
-	try(t, os.Mkdir(lock, 0o700)) // what cannot be locked
+	must.Do(t, os.Remove(lock))
+	must.Do(t, os.Mkdir(lock, 0o700)) // what cannot be locked
 	for range 2 {
 		if _, err := c.Search(t.Context(), repertoire.Query{Text: "skill-07"}); err == nil {
 			t.Fatal("no error, although the file cannot be replaced")
 		}
 	}
-	try(t, os.Remove(lock))
+	must.Do(t, os.Remove(lock))
 	if hits, _ := search(t, c, repertoire.Query{Text: "skill-07"}); len(hits) == 0 || hits[0] != "skill-07" {
 		t.Errorf("hits %v", hits)
 	}
@@ -270,8 +270,8 @@ func TestClosedIsNotRepaired(t *testing.T) {
 	closedCatalog(t, cfg)
 	overwrite(t, cfg.DB)
 	c, err := repertoire.Open(t.Context(), cfg)
-	try(t, err)
-	try(t, c.Close())
+	must.Do(t, err)
+	must.Do(t, c.Close())
 	for name, call := range calls {
 		if err := call(t.Context(), c); !errors.Is(err, repertoire.ErrClosed) {
 			t.Errorf("%s of a closed catalog: error %v, want %v", name, err, repertoire.ErrClosed)
@@ -285,18 +285,17 @@ func TestClosedIsNotRepaired(t *testing.T) {
 // TestNotACatalog: the file of another program is refused and stays as it is.
 func TestNotACatalog(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "notes.txt")
-	write(t, name, "my notes\n")
+	must.Write(t, name, "my notes\n")
 	c, err := repertoire.Open(t.Context(), repertoire.Config{DB: name, Schedule: repertoire.Never})
 	if err == nil {
-		try(t, c.Close())
+		must.Do(t, c.Close())
 	}
 	var kept []string
 	files, globErr := filepath.Glob(name + "*")
-	try(t, globErr)
+	must.Do(t, globErr)
 	for _, f := range files {
-		data, err := os.ReadFile(f)
-		try(t, err)
-		if string(data) == "my notes\n" {
+		data := must.Read(t, f)
+		if data == "my notes\n" {
 			kept = append(kept, f)
 		}
 	}
@@ -315,18 +314,18 @@ func TestReadOnly(t *testing.T) {
 	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	closedCatalog(t, cfg)
 	parent := filepath.Dir(cfg.DB)
-	try(t, os.Chmod(parent, 0o500))
+	must.Do(t, os.Chmod(parent, 0o500))
 	t.Cleanup(func() { os.Chmod(parent, 0o700) })
 	cfg.Embedder = new(embedtest.Fake)
 	c := open(t, cfg)
-	write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+	must.Write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
 	if reports, err := c.Owner().Rescan(t.Context(), nil); len(reports) != 0 || !errors.Is(err, store.ErrReadOnly) {
 		t.Errorf("a rescan reports %v, %v; want %v", reports, err, store.ErrReadOnly)
 	}
 	if f, err := c.Freshen(t.Context(), nil); err != nil || !errors.Is(f.Stale, store.ErrReadOnly) {
 		t.Errorf("%+v, %v; want stale answers", f, err)
 	}
-	try(t, c.Owner().Embed(t.Context(), nil))
+	must.Do(t, c.Owner().Embed(t.Context(), nil))
 	want(t, "list", list(t, c, nil, false), "one")
 	if hits, mode := search(t, c, repertoire.Query{Text: "one"}); !slices.Equal(hits, []string{"one"}) || mode != "text (no vectors yet)" {
 		t.Errorf("hits %v, mode %s", hits, mode)

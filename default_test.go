@@ -10,6 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -18,7 +19,7 @@ import (
 func setMachine(t *testing.T) (project string) {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
-	try(t, err)
+	must.Do(t, err)
 	setHome(t, home)
 	t.Setenv("REPERTOIRE_CONFIG", filepath.Join(home, "config.yaml"))
 	t.Setenv("REPERTOIRE_CACHE", filepath.Join(home, "cache"))
@@ -26,18 +27,18 @@ func setMachine(t *testing.T) (project string) {
 		t.Setenv(name, "")
 	}
 	project = filepath.Join(home, "p")
-	write(t, filepath.Join(project, ".claude", "skills", "bread", "SKILL.md"), doc("bread", "Bakes bread."))
+	must.Write(t, filepath.Join(project, ".claude", "skills", "bread", "SKILL.md"), doc("bread", "Bakes bread."))
 	return project
 }
 
 // TestReadConfig: what the files say is what the catalog is opened with.
 func TestReadConfig(t *testing.T) {
 	project := setMachine(t)
-	write(t, filepath.Join(filepath.Dir(project), "config.yaml"),
+	must.Write(t, filepath.Join(filepath.Dir(project), "config.yaml"),
 		"bundled: false\nembedder: none\nschedule: never\ndb: c.db\ndeadline: 1s\nthreshold: 0\nform: short\nagents: {a: {}}\n"+
 			"reranker: {tei: {base_url: \"http://127.0.0.1:1\", deadline: 2s, candidates: 7}}\n")
 	cfg, err := repertoire.ReadConfig(project, nil)
-	try(t, err)
+	must.Do(t, err)
 	if len(cfg.Sources) != 1 || cfg.Sources[0].Info().Kind != source.KindProject || len(cfg.Agents) != 1 {
 		t.Errorf("sources %v, agents %v", cfg.Sources, cfg.Agents)
 	}
@@ -50,7 +51,7 @@ func TestReadConfig(t *testing.T) {
 	if cfg.Policy != nil || cfg.IgnoreNeeds || cfg.LoadRequired {
 		t.Errorf("held back without a reason: %+v", cfg.Policy)
 	}
-	write(t, filepath.Join(filepath.Dir(project), "config.yaml"), "disabled: [bread]\ntrust: {lower: [x]}\nrequires: {ignore: true, assume: [gh], load: true}\n")
+	must.Write(t, filepath.Join(filepath.Dir(project), "config.yaml"), "disabled: [bread]\ntrust: {lower: [x]}\nrequires: {ignore: true, assume: [gh], load: true}\n")
 	cfg, err = repertoire.ReadConfig(project, nil)
 	if p := cfg.Policy; err != nil || p == nil || len(p.Disabled) != 1 || p.Disabled[0].Place.Line != 1 || len(p.Lower) != 1 || p.Ask != nil {
 		t.Errorf("policy %+v, %v", p, err)
@@ -58,7 +59,7 @@ func TestReadConfig(t *testing.T) {
 	if !cfg.IgnoreNeeds || !cfg.LoadRequired || !slices.Equal(cfg.Assume, []string{"gh"}) {
 		t.Errorf("needs: %+v", cfg)
 	}
-	write(t, filepath.Join(filepath.Dir(project), "config.yaml"), "reranker: {tei: {base_url: \"ftp://x\"}}\n")
+	must.Write(t, filepath.Join(filepath.Dir(project), "config.yaml"), "reranker: {tei: {base_url: \"ftp://x\"}}\n")
 	if _, err := repertoire.ReadConfig(project, nil); err == nil || !strings.HasSuffix(err.Error(), "config.yaml:1: reranker: base URL does not start with http:// or https://") {
 		t.Errorf("a server that cannot be one: %v", err)
 	}
@@ -69,9 +70,9 @@ func TestReadConfig(t *testing.T) {
 func TestOpenDefault(t *testing.T) {
 	project := setMachine(t)
 	c, err := repertoire.OpenDefault(t.Context(), project)
-	try(t, err)
+	must.Do(t, err)
 	ids := list(t, c, nil, false)
-	try(t, c.Close())
+	must.Do(t, c.Close())
 	if !slices.Contains(ids, "bread") || len(ids) < 2 {
 		t.Errorf("skills %v, want bread and the bundled ones", ids)
 	}
@@ -79,7 +80,7 @@ func TestOpenDefault(t *testing.T) {
 	if err != nil || !filepath.IsLocal(cache) || c.Config().DB != c.Path() {
 		t.Errorf("the catalog is in %s", c.Path())
 	}
-	write(t, filepath.Join(filepath.Dir(project), "config.yaml"), "no: such key\n")
+	must.Write(t, filepath.Join(filepath.Dir(project), "config.yaml"), "no: such key\n")
 	if _, err := repertoire.OpenDefault(t.Context(), project); err == nil {
 		t.Error("a malformed configuration is no error")
 	}
@@ -124,7 +125,7 @@ func TestForm(t *testing.T) {
 	} {
 		c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("bread", "cake"))}, Form: tt.of})
 		b, err := c.Block(t.Context(), "the bread skill", repertoire.Budget{Form: tt.asked, Server: tt.server}, nil)
-		try(t, err)
+		must.Do(t, err)
 		if short := strings.Contains(b.Text, `<skill name="bread"`); len(b.Skills) != 1 || short != (tt.want == contextprovider.Short) {
 			t.Errorf("%+v:\n%s", tt, b.Text)
 		}
@@ -142,9 +143,9 @@ func TestAlways(t *testing.T) {
 	offered := func(cfg, asked float64) (query, block bool) {
 		c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("bread", "cake"))}, Threshold: cfg})
 		answer, err := c.Search(t.Context(), repertoire.Query{Text: prompt + " bread", Threshold: asked, Relevant: true})
-		try(t, err)
+		must.Do(t, err)
 		b, err := c.Block(t.Context(), prompt+" bread", repertoire.Budget{Threshold: asked}, nil)
-		try(t, err)
+		must.Do(t, err)
 		if always := cfg == repertoire.Always && asked == 0 || asked == repertoire.Always; always != (answer.Threshold == 0) || always != (b.Threshold == 0) {
 			t.Errorf("thresholds %g, %g: the answer tells %g, the block %g", cfg, asked, answer.Threshold, b.Threshold)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
@@ -17,10 +18,10 @@ import (
 func TestPages(t *testing.T) {
 	testsize.Long(t)
 	pages, err := filepath.Glob("docs/*.md")
-	try(t, err)
+	must.Do(t, err)
 	for _, page := range append(pages, "README.md") {
 		text, err := os.ReadFile(page)
-		try(t, err)
+		must.Do(t, err)
 		checkContents(t, page, string(text))
 		for _, link := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(string(text), -1) {
 			if !strings.Contains(link[1], "://") {
@@ -29,9 +30,8 @@ func TestPages(t *testing.T) {
 		}
 	}
 	for page, least := range map[string]int{"docs/agents.md": 60, "docs/sandbox.md": 40} {
-		text, err := os.ReadFile(page)
-		try(t, err)
-		if n := checkNames(t, page, string(text)); n < least {
+		text := must.Read(t, page)
+		if n := checkNames(t, page, text); n < least {
 			t.Errorf("%s names %d tests", page, n)
 		}
 	}
@@ -44,9 +44,8 @@ func checkContents(t *testing.T, page, text string) {
 	if page == "README.md" {
 		return
 	}
-	readme, err := os.ReadFile("README.md")
-	try(t, err)
-	if !strings.Contains(string(readme), "("+page+")") {
+	readme := must.Read(t, "README.md")
+	if !strings.Contains(readme, "("+page+")") {
 		t.Errorf("the README does not link to %s", page)
 	}
 	plain := regexp.MustCompile("(?ms)^```.*?^```").ReplaceAllString(text, "")
@@ -75,9 +74,8 @@ func checkLink(t *testing.T, page, link string) {
 	case err != nil:
 		t.Errorf("%s links to %s: %v", page, link, err)
 	case heading != "" && !info.IsDir():
-		text, err := os.ReadFile(file)
-		try(t, err)
-		for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(string(text), -1) {
+		text := must.Read(t, file)
+		for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
 			if anchor(m[1]) == heading {
 				return
 			}

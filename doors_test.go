@@ -30,6 +30,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/install"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/push"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/mcpserver"
@@ -113,14 +114,14 @@ type yard struct {
 
 func newYard(t *testing.T) *yard {
 	top, err := filepath.EvalSymlinks(t.TempDir())
-	try(t, err)
+	must.Do(t, err)
 	y := &yard{t: t, top: top}
 	for name, text := range map[string]string{
 		"canary": "c", "outside/canary": "c", "skills/canary": "c", "skills/cat/SKILL.md": doc("cat", "Feeds the cat. Use when it is hungry."), "skills/cat/scripts/run.sh": "#!/bin/sh\n",
 		"skills/cat/.git/config": "[core]\n", "skills/cat/.git/hooks/canary": "c", "skills/cat/.hg/hgrc": "c", "skills/cat/node_modules/m/index.js": "c",
 		"skills/dog/SKILL.md": doc("dog", "Walks the dog. Use when it barks."), "user/canary": "c", "installed/canary": "c", "state/canary": "c",
 	} {
-		write(t, y.at(name), text)
+		must.Write(t, y.at(name), text)
 	}
 	if err := os.Symlink(filepath.Join("..", "..", "outside"), y.at("skills/dog/out")); err != nil {
 		t.Log(err)
@@ -135,7 +136,7 @@ func (y *yard) at(name string) string { return filepath.Join(y.top, filepath.Fro
 func (y *yard) look() map[string]string {
 	y.t.Helper()
 	all := make(map[string]string)
-	try(y.t, filepath.WalkDir(y.top, func(name string, d fs.DirEntry, err error) error {
+	must.Do(y.t, filepath.WalkDir(y.top, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -176,12 +177,12 @@ func (y *yard) check(what string, secrets bool) {
 	}
 	for name := range now {
 		if _, ok := y.before[name]; !ok {
-			try(y.t, os.RemoveAll(y.at(name)))
+			must.Do(y.t, os.RemoveAll(y.at(name)))
 		}
 	}
 	for name, text := range y.before {
 		if data, ok := strings.CutPrefix(text, fs.FileMode(0).String()); ok && now[name] != text {
-			write(y.t, y.at(name), data)
+			must.Write(y.t, y.at(name), data)
 		}
 	}
 }
@@ -241,7 +242,7 @@ func (taker) Approve(context.Context, []*install.Change) (bool, error) { return 
 func (y *yard) installs(what, from, ref string) {
 	y.t.Helper()
 	in, err := install.Open(y.at("installed"), nil)
-	try(y.t, err)
+	must.Do(y.t, err)
 	in.Install(y.t.Context(), install.Request{Source: from, Ref: ref, All: true}, taker{}) // many are refused
 	y.check(what, true)
 }
@@ -284,7 +285,7 @@ func archiveDoor(t *testing.T, y *yard, list []named) {
 					data = zipped.Bytes()
 				}
 				file := filepath.Join(folder, fmt.Sprint(i, ".skill")) // the content tells the kind
-				try(t, os.WriteFile(file, data, 0o600))
+				must.Do(t, os.WriteFile(file, data, 0o600))
 				y.installs(fmt.Sprintf("%s with %q", kind, n), file, "")
 			}
 		}
@@ -320,8 +321,8 @@ func (b bare) object(kind, data string) string {
 	var packed bytes.Buffer
 	w := zlib.NewWriter(&packed)
 	io.WriteString(w, data)
-	try(b.t, w.Close())
-	write(b.t, filepath.Join(b.dir, "objects", name[:2], name[2:]), packed.String())
+	must.Do(b.t, w.Close())
+	must.Write(b.t, filepath.Join(b.dir, "objects", name[:2], name[2:]), packed.String())
 	return string(sum[:])
 }
 
@@ -348,7 +349,7 @@ func (b bare) owl(name string, entries ...string) string {
 func (b bare) branch(name string, folders ...string) {
 	b.t.Helper()
 	commit := b.object("commit", fmt.Sprintf("tree %x\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nx\n", b.tree(folders...)))
-	write(b.t, filepath.Join(b.dir, "refs", "heads", name), hex.EncodeToString([]byte(commit))+"\n")
+	must.Write(b.t, filepath.Join(b.dir, "refs", "heads", name), hex.EncodeToString([]byte(commit))+"\n")
 }
 
 // repositoryDoor has a branch for each name that git itself may refuse, with all of the branch,
@@ -403,7 +404,7 @@ func (y *yard) box(c proposal.Catalog, sources ...source.Source) *proposal.Box {
 	now := time.Unix(1_800_000_000, 0)
 	b, err := proposal.Open(y.at("state/proposals"), c, &proposal.Options{Sources: func() []source.Source { return sources }, UserDir: y.at("user"),
 		Now: func() time.Time { now = now.Add(time.Hour); return now }})
-	try(y.t, err)
+	must.Do(y.t, err)
 	return b
 }
 
@@ -411,7 +412,7 @@ func (y *yard) box(c proposal.Catalog, sources ...source.Source) *proposal.Box {
 func (y *yard) catalog() (*repertoire.Catalog, source.Source) {
 	y.t.Helper()
 	src, err := source.Dir(y.at("skills"), &source.Options{Label: "disk", Priority: 1})
-	try(y.t, err)
+	must.Do(y.t, err)
 	return scanned(y.t, repertoire.Config{Sources: []source.Source{src}}), src
 }
 
@@ -454,7 +455,7 @@ func toolDoor(t *testing.T, y *yard, list []named) {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(t.Context(), fromClient, toClient) }()
 	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.IOTransport{Reader: r, Writer: w}, nil)
-	try(t, err)
+	must.Do(t, err)
 	type file struct {
 		Path string `json:"path"`
 		Text string `json:"text"`
@@ -463,12 +464,12 @@ func toolDoor(t *testing.T, y *yard, list []named) {
 		t.Helper()
 		files = append(files, file{"SKILL.md", doc(name, "Does something new. Use when nothing else does.")})
 		result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "propose_skill", Arguments: map[string]any{"name": name, "files": files, "justification": "x"}})
-		try(t, err)
+		must.Do(t, err)
 		if text := fmt.Sprint(result.Content[0].(*mcp.TextContent).Text); strings.Contains(text, y.top) {
 			t.Errorf("%q: the answer names a folder of the server: %s", name, text)
 		}
 		waiting, err := box.List(t.Context(), nil, false)
-		try(t, err)
+		must.Do(t, err)
 		for _, p := range waiting {
 			box.Approve(t.Context(), decider, p.ID, proposal.Approval{}) // some do not fit
 		}
@@ -478,8 +479,8 @@ func toolDoor(t *testing.T, y *yard, list []named) {
 		call(fmt.Sprintf("new-%d", i), file{n.name, "evil"})
 		call(n.name)
 	}
-	try(t, client.Close())
-	try(t, <-ended)
+	must.Do(t, client.Close())
+	must.Do(t, <-ended)
 }
 
 // listing is a source whose skills have one more file.
@@ -551,22 +552,22 @@ func pushDoor(t *testing.T, y *yard, list []named) {
 		}
 		from, st := listing{src, n.name, "evil\n"}, engine.New()
 		_, err := push.Push(t.Context(), st, []source.Source{from}, nil)
-		try(t, err)
+		must.Do(t, err)
 		files, err := st.SkillFiles(t.Context(), "disk", "cat")
-		try(t, err)
+		must.Do(t, err)
 		for _, f := range files {
 			if !isOwn(f.Path, false) || path.Clean("/"+f.Path) != "/"+f.Path {
 				t.Errorf("pushed %q", f.Path)
 			}
 		}
 		node, err := shared.New(hostile{st, from.file()}, source.Info{Label: "disk"}, &shared.Options{Cache: shared.NewCache(y.at("state/cache"), 0)})
-		try(t, err)
+		must.Do(t, err)
 		if f, err := source.ReadFile(t.Context(), node, "cat", n.name); err == nil && !isOwn(f.Path, true) {
 			t.Errorf("a node serves %q", f.Path)
 		}
 		// Its files are written where a person has a changed copy made.
 		text, err := source.ReadInstructions(t.Context(), node, "cat")
-		try(t, err)
+		must.Do(t, err)
 		box := y.box(only{Meta: skill.Meta{ID: "cat", Name: "cat", Source: "disk", Path: "cat/SKILL.md", Location: "disk:cat/SKILL.md", TextDigest: text.SHA256}}, node)
 		p, err := box.ProposeUpdate(t.Context(), someone, proposal.Change{Skill: "cat", Diff: "--- a/SKILL.md\n+++ b/SKILL.md\n@@\n-Body of cat.\n+Feed " + strconv.QuoteToASCII(n.name) + ".\n", Justification: "x"})
 		if err == nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -31,9 +32,9 @@ func endpoint(t *testing.T, url string) embed.Embedder {
 	t.Helper()
 	t.Setenv("REPERTOIRE_TEST_KEY", testKey)
 	name := filepath.Join(t.TempDir(), "config.yaml")
-	write(t, name, "embedder: {openai: {base_url: \""+url+"/v1\", model: fake, key_env: REPERTOIRE_TEST_KEY}}\n")
+	must.Write(t, name, "embedder: {openai: {base_url: \""+url+"/v1\", model: fake, key_env: REPERTOIRE_TEST_KEY}}\n")
 	cfg, err := repertoire.ReadConfig(t.TempDir(), &repertoire.ConfigOptions{File: name})
-	try(t, err)
+	must.Do(t, err)
 	return cfg.Embedder
 }
 
@@ -46,7 +47,7 @@ func hasKey(t *testing.T, dir string, texts ...string) {
 		}
 	}
 	n := 0
-	try(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -85,12 +86,12 @@ func TestHybrid(t *testing.T) {
 	want(t, "mode before Embed", []string{mode}, "text (no vectors yet)")
 
 	done := 0
-	try(t, c.Owner().Embed(t.Context(), func(n, all int) { done = n - all }))
+	must.Do(t, c.Owner().Embed(t.Context(), func(n, all int) { done = n - all }))
 	if done != 0 || keys.Load() == 0 {
 		t.Errorf("%d texts left, %d requests with the key", -done, keys.Load())
 	}
 	answer, err := c.Search(t.Context(), repertoire.Query{Text: "does cheese"})
-	try(t, err)
+	must.Do(t, err)
 	if answer.Mode != "hybrid" || len(answer.Hits) != 3 || answer.Hits[0].Name != "cheese" {
 		t.Errorf("mode %s, hits %v", answer.Mode, answer.Hits)
 	}
@@ -102,7 +103,7 @@ func TestHybrid(t *testing.T) {
 		t.Errorf("the score is made of %v", answer.Hits[0].Terms)
 	}
 	block, err := c.Block(t.Context(), "the cheese skill", repertoire.Budget{}, nil)
-	try(t, err)
+	must.Do(t, err)
 	want(t, "mode of a block", []string{block.Mode}, "hybrid")
 
 	server.Close()
@@ -149,7 +150,7 @@ func TestEmbedderDownScheduled(t *testing.T) {
 			Sources: []source.Source{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: e,
 			DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(),
 		})
-		try(t, err)
+		must.Do(t, err)
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
 		if got := j.lines("level=WARN"); len(got) != 1 || !strings.Contains(got[0], errDown.Error()) {
@@ -164,7 +165,7 @@ func TestEmbedderDownScheduled(t *testing.T) {
 		if hits, mode := search(t, c, repertoire.Query{Text: "cheese"}); len(hits) != 2 || mode != "hybrid" {
 			t.Errorf("hits %v, mode %s", hits, mode)
 		}
-		try(t, c.Close())
+		must.Do(t, c.Close())
 	})
 }
 
@@ -191,9 +192,9 @@ func TestSlowEmbedder(t *testing.T) {
 			Sources: []source.Source{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: fake,
 			DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
 		})
-		try(t, err)
+		must.Do(t, err)
 		rescan(t, c)
-		try(t, c.Owner().Embed(t.Context(), nil))
+		must.Do(t, c.Owner().Embed(t.Context(), nil))
 		for delay, want := range map[time.Duration]string{200 * time.Millisecond: "hybrid", 300 * time.Millisecond: "text (embedder timed out)"} {
 			fake.Delay = delay
 			if hits, mode := search(t, c, repertoire.Query{Text: "cheese"}); mode != want || len(hits) == 0 || hits[0] != "cheese" {
@@ -201,7 +202,7 @@ func TestSlowEmbedder(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		try(t, c.Close())
+		must.Do(t, c.Close())
 	})
 }
 
@@ -215,14 +216,14 @@ func TestBuiltInEmbedder(t *testing.T) {
 	c = scanned(t, repertoire.Config{Sources: []source.Source{src}, Embedder: embed.None{}})
 	_, mode = search(t, c, repertoire.Query{Text: "cheese"})
 	want(t, "mode without", []string{mode}, "text (no embedder)")
-	try(t, c.Owner().Embed(t.Context(), func(int, int) { t.Error("something was embedded by none") }))
+	must.Do(t, c.Owner().Embed(t.Context(), func(int, int) { t.Error("something was embedded by none") }))
 
 	synctest.Test(t, func(t *testing.T) {
 		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")})
-		try(t, err)
+		must.Do(t, err)
 		_, mode := search(t, c, repertoire.Query{Text: "cheese"})
 		want(t, "mode when Open returns", []string{mode}, "hybrid")
-		try(t, c.Close())
+		must.Do(t, c.Close())
 	})
 }
 
@@ -239,12 +240,12 @@ func TestSwitchEmbedder(t *testing.T) {
 			Schedule: "@every 1h",
 		}
 		c, err := repertoire.Open(t.Context(), cfg)
-		try(t, err)
-		try(t, c.Close())
+		must.Do(t, err)
+		must.Do(t, c.Close())
 
 		cfg.Embedder, cfg.Deadline = &embedtest.Fake{Delay: time.Second}, 2*time.Second
 		c, err = repertoire.Open(t.Context(), cfg)
-		try(t, err)
+		must.Do(t, err)
 		hits, mode := search(t, c, repertoire.Query{Text: "skill-07"})
 		want(t, "first hit", hits[:1], "skill-07")
 		if !strings.HasPrefix(mode, "hybrid (static ") {
@@ -255,18 +256,18 @@ func TestSwitchEmbedder(t *testing.T) {
 		_, mode = search(t, c, repertoire.Query{Text: "skill-07"})
 		want(t, "mode in the end", []string{mode}, "hybrid")
 		own, err := config.Embedder{}.New()
-		try(t, err)
+		must.Do(t, err)
 		if left, err := c.Owner().Coverage(t.Context(), own.Model()); err != nil || left.Embedded != 0 || left.Texts == 0 {
 			t.Errorf("of the old vectors is left: %+v, %v", left, err)
 		}
-		try(t, c.Close())
+		must.Do(t, c.Close())
 
 		cfg.Embedder = nil // and back
 		c, err = repertoire.Open(t.Context(), cfg)
-		try(t, err)
+		must.Do(t, err)
 		_, mode = search(t, c, repertoire.Query{Text: "skill-07"})
 		want(t, "mode back again", []string{mode}, "hybrid")
-		try(t, c.Close())
+		must.Do(t, c.Close())
 	})
 }
 
@@ -279,9 +280,9 @@ func TestCloseWhileEmbedding(t *testing.T) {
 			Sources: []source.Source{memory(t, "a", 0, docs("bread"))}, DB: filepath.Join(t.TempDir(), "catalog.db"),
 			Embedder: &embedtest.Fake{Delay: time.Hour}, Schedule: "@every 1h", Logger: j.logger(),
 		})
-		try(t, err)
+		must.Do(t, err)
 		synctest.Wait()
-		try(t, c.Close())
+		must.Do(t, c.Close())
 		if got := j.lines("level=WARN"); len(got) > 0 {
 			t.Errorf("logged %v", got)
 		}
@@ -300,12 +301,12 @@ func TestEmptied(t *testing.T) {
 			t.Parallel()
 			src, dir := folder(t, "team", docs("one"))
 			c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
-			try(t, lose(filepath.Join(dir, "one")))
+			must.Do(t, lose(filepath.Join(dir, "one")))
 			for _, all := range []bool{false, true} {
 				rescan(t, c)
 				if all {
 					_, err := c.Owner().RescanAll(t.Context(), nil)
-					try(t, err)
+					must.Do(t, err)
 				}
 				hits, mode := search(t, c, repertoire.Query{Text: "one"})
 				want(t, "hits and mode", append(hits, mode), "text (no vectors yet)")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -20,18 +21,20 @@ func TestNewFolders(t *testing.T) {
 		home, project := t.TempDir(), t.TempDir()
 		setHome(t, home)
 		t.Setenv("REPERTOIRE_CACHE", t.TempDir())
-		skill := func(dir, name string) { write(t, filepath.Join(dir, name, "SKILL.md"), doc(name, "Does "+name+".")) }
+		skill := func(dir, name string) {
+			must.Write(t, filepath.Join(dir, name, "SKILL.md"), doc(name, "Does "+name+"."))
+		}
 		skill(filepath.Join(home, ".claude/skills"), "one")
-		write(t, filepath.Join(home, ".config/repertoire/config.yaml"), "bundled: false\n")
-		write(t, filepath.Join(project, ".git/config"), "")
+		must.Write(t, filepath.Join(home, ".config/repertoire/config.yaml"), "bundled: false\n")
+		must.Write(t, filepath.Join(project, ".git/config"), "")
 		synctest.Test(t, func(t *testing.T) {
 			var j journal
 			var changed atomic.Int32
 			cfg, err := repertoire.ReadConfig(project, &repertoire.ConfigOptions{DB: db})
-			try(t, err)
+			must.Do(t, err)
 			cfg.Logger, cfg.Changed = j.logger(), func() { changed.Add(1) }
 			c, err := repertoire.Open(t.Context(), cfg)
-			try(t, err)
+			must.Do(t, err)
 			first := c.Path()
 			stop := make(chan struct{})
 			go func() { // somebody who asks all the time
@@ -66,15 +69,15 @@ func TestNewFolders(t *testing.T) {
 			if e, err := c.Lookup(t.Context(), "one", nil); err != nil || e.Source != "project:.claude" {
 				t.Errorf("the skill of the project does not win: %+v, %v", e, err)
 			}
-			try(t, os.RemoveAll(filepath.Join(project, ".agents")))
-			try(t, os.RemoveAll(filepath.Join(project, ".claude")))
+			must.Do(t, os.RemoveAll(filepath.Join(project, ".agents")))
+			must.Do(t, os.RemoveAll(filepath.Join(project, ".claude")))
 			tick()
 			want(t, "without the folders", list(t, c, nil, true), "one")
 			if c.Path() != first || changed.Load() != 3 {
 				t.Errorf("told of %d changes, in file %s after %s", changed.Load(), c.Path(), first)
 			}
 			close(stop)
-			try(t, c.Close())
+			must.Do(t, c.Close())
 			if got := j.lines("level=WARN"); len(got) > 0 {
 				t.Errorf("logged %v", got)
 			}
@@ -88,17 +91,17 @@ func TestChangedWorkDir(t *testing.T) {
 	home, project := t.TempDir(), t.TempDir()
 	setHome(t, home)
 	t.Setenv("REPERTOIRE_CACHE", t.TempDir())
-	write(t, filepath.Join(home, ".config/repertoire/config.yaml"), "bundled: false\n")
+	must.Write(t, filepath.Join(home, ".config/repertoire/config.yaml"), "bundled: false\n")
 	for _, dir := range []string{".agents/skills/one", "roots/two"} {
 		name := filepath.Base(dir)
-		write(t, filepath.Join(project, dir, "SKILL.md"), doc(name, "Does "+name+"."))
+		must.Write(t, filepath.Join(project, dir, "SKILL.md"), doc(name, "Does "+name+"."))
 	}
 	t.Chdir(project)
 	cfg, err := repertoire.ReadConfig("", &repertoire.ConfigOptions{Roots: []string{"roots"}})
-	try(t, err)
+	must.Do(t, err)
 	t.Chdir(t.TempDir())
 	sources, err := cfg.Discover()
-	try(t, err)
+	must.Do(t, err)
 	for i, s := range sources {
 		if i >= len(cfg.Sources) || s.Info() != cfg.Sources[i].Info() {
 			t.Errorf("source %d is now %+v", i, s.Info())
@@ -121,15 +124,15 @@ func TestDiscoverFails(t *testing.T) {
 			c, err := repertoire.Open(t.Context(), repertoire.Config{
 				Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(), Discover: discover,
 			})
-			try(t, err)
-			write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+			must.Do(t, err)
+			must.Write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
 			time.Sleep(11 * time.Second)
 			synctest.Wait()
 			want(t, name+": after two rescans", list(t, c, nil, false), "one", "two")
 			if got := j.lines("looking for folders with skills"); len(got) != 1 {
 				t.Errorf("%s: logged %v", name, got)
 			}
-			try(t, c.Close())
+			must.Do(t, c.Close())
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/source/sourcetest"
 )
@@ -15,7 +16,7 @@ func TestForeignSource(t *testing.T) {
 	c := scanned(t, repertoire.Config{Sources: []source.Source{table, memory(t, "b", 1, docs("wine"))}})
 	want(t, "skills", list(t, c, nil, false), "bread", "cheese", "wine")
 	body, err := c.Body(t.Context(), "bread", nil)
-	try(t, err)
+	must.Do(t, err)
 	if body.Text != docs("bread")["bread/SKILL.md"] || body.Stale || body.Location != "table:bread/SKILL.md" || len(body.Resources) != 1 {
 		t.Errorf("%+v", body)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -23,7 +24,7 @@ func TestFreshen(t *testing.T) {
 		t.Helper()
 		o.Found = func() { found++ }
 		f, err := c.Freshen(t.Context(), &o)
-		try(t, err)
+		must.Do(t, err)
 		return f
 	}
 	if f := freshen(repertoire.FreshenOptions{Scan: 1}); len(f.Reports) != 1 || f.Reports[0].Added != 2 || f.Cut || found != 2 {
@@ -35,7 +36,7 @@ func TestFreshen(t *testing.T) {
 	if f := freshen(repertoire.FreshenOptions{Rescan: true}); len(f.Reports) != 1 || f.Reports[0].Unchanged != 2 || found != 2 {
 		t.Errorf("a rescan that is asked for: %+v, %d found", f, found)
 	}
-	write(t, filepath.Join(dir, "pie", "SKILL.md"), doc("pie", "Bakes pies."))
+	must.Write(t, filepath.Join(dir, "pie", "SKILL.md"), doc("pie", "Bakes pies."))
 	if f := freshen(repertoire.FreshenOptions{Scan: 1}); f.Current || !f.Cut {
 		t.Errorf("without the time to read a change: %+v", f)
 	}
@@ -46,7 +47,7 @@ func TestFreshen(t *testing.T) {
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	write(t, filepath.Join(dir, "tart", "SKILL.md"), doc("tart", "Bakes tarts."))
+	must.Write(t, filepath.Join(dir, "tart", "SKILL.md"), doc("tart", "Bakes tarts."))
 	if _, err := c.Freshen(ended, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
@@ -71,7 +72,7 @@ func TestFigures(t *testing.T) {
 func TestModeAsksNobody(t *testing.T) {
 	e := new(embedtest.Fake)
 	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("bread"))}, Embedder: e})
-	try(t, c.Owner().Embed(t.Context(), nil))
+	must.Do(t, c.Owner().Embed(t.Context(), nil))
 	before := e.Calls()
 	mode, err := c.Mode(t.Context())
 	answer, _ := c.Search(t.Context(), repertoire.Query{Text: "bread", Limit: 1})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -32,7 +33,7 @@ func TestFullDisk(t *testing.T) {
 	resident := scanned(t, cfg)
 	empty := crashtest.Fill(t, filepath.Join(disk, "ballast"))
 	text := doc("skill-new", "Waters plants. "+strings.Repeat("It takes very long to say how. ", 30))
-	write(t, filepath.Join(dir, "skill-new", "SKILL.md"), text)
+	must.Write(t, filepath.Join(dir, "skill-new", "SKILL.md"), text)
 	if _, err := resident.Owner().Rescan(t.Context(), nil); err == nil {
 		t.Error("a rescan on a full disk succeeds")
 	}
@@ -50,10 +51,10 @@ func TestFullDisk(t *testing.T) {
 				t.Errorf("round %d: %s: found %v", round, name, hits)
 			}
 			if name == "new" {
-				try(t, c.Close())
+				must.Do(t, c.Close())
 			}
 		}
-		try(t, resident.Close()) // the second round finds no process that has the catalog open
+		must.Do(t, resident.Close()) // the second round finds no process that has the catalog open
 		resident = deferred(t, cfg)
 	}
 	empty()
@@ -91,9 +92,9 @@ func TestReadOnlyFollows(t *testing.T) {
 	disk, view := crashtest.SmallDisk(t, "4m"), crashtest.SmallDisk(t, "4m")
 	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(disk, "catalog.db")}
 	closedCatalog(t, cfg)
-	try(t, syscall.Mount(disk, view, "", syscall.MS_BIND, ""))
-	t.Cleanup(func() { try(t, syscall.Unmount(view, syscall.MNT_DETACH)) })
-	try(t, syscall.Mount("", view, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	must.Do(t, syscall.Mount(disk, view, "", syscall.MS_BIND, ""))
+	t.Cleanup(func() { must.Do(t, syscall.Unmount(view, syscall.MNT_DETACH)) })
+	must.Do(t, syscall.Mount("", view, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	reader := cfg
 	reader.DB = filepath.Join(view, "catalog.db")
 	c := open(t, reader)
@@ -122,17 +123,17 @@ func TestUnmounted(t *testing.T) {
 			t.Skipf("nothing can be mounted here: %v", err)
 		}
 		for name, text := range docs("one", "two") {
-			write(t, filepath.Join(root, name), text)
+			must.Write(t, filepath.Join(root, name), text)
 		}
 		aged(t, root)
 	}
 	src, err := source.Dir(root, &source.Options{Label: "share", Kind: source.KindRoot})
-	try(t, err)
+	must.Do(t, err)
 	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never}
 	mount()
 	c := scanned(t, cfg)
 	for round := range 2 {
-		try(t, syscall.Unmount(root, 0))
+		must.Do(t, syscall.Unmount(root, 0))
 		if r := rescan(t, c)[0]; !r.Away || r.Removed != 0 {
 			t.Errorf("round %d: not mounted: %+v", round, r)
 		}
@@ -142,7 +143,7 @@ func TestUnmounted(t *testing.T) {
 			t.Errorf("round %d: mounted again: %+v", round, r)
 		}
 	}
-	try(t, syscall.Unmount(root, 0))
+	must.Do(t, syscall.Unmount(root, 0))
 }
 
 func first(hits []string, _ string) []string { return hits }
@@ -155,12 +156,12 @@ func TestReadOnlyMount(t *testing.T) {
 	disk := crashtest.SmallDisk(t, "4m")
 	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(disk, "catalog.db")}
 	closedCatalog(t, cfg)
-	try(t, syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	must.Do(t, syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	c := deferred(t, cfg)
 	if f, err := c.Freshen(t.Context(), nil); err != nil || !f.Current || f.Stale != nil {
 		t.Errorf("nothing changed: %+v, %v", f, err)
 	}
-	write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+	must.Write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
 	if f, err := c.Freshen(t.Context(), nil); err != nil || !errors.Is(f.Stale, store.ErrReadOnly) {
 		t.Errorf("after a change: %+v, %v; want stale answers", f, err)
 	}

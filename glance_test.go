@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -22,7 +23,7 @@ func aged(t testing.TB, dir string) {
 // dated gives all files below a folder a time, but not what links lead to.
 func dated(t testing.TB, dir string, at time.Time) {
 	t.Helper()
-	try(t, filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
 		if err != nil || d.Type()&os.ModeSymlink != 0 {
 			return err
 		}
@@ -35,7 +36,7 @@ func deferred(t testing.TB, cfg repertoire.Config) *repertoire.Catalog {
 	t.Helper()
 	cfg.Schedule, cfg.Defer = repertoire.Never, true
 	c, err := repertoire.Open(t.Context(), cfg)
-	try(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -62,7 +63,7 @@ func TestGlanceClock(t *testing.T) {
 			if g := glanceAt(t, cfg); !g.Current || !g.All {
 				t.Errorf("nothing has changed: %+v", g)
 			}
-			write(t, filepath.Join(dir, "skill-07", "SKILL.md"), doc("skill-07", "Does something else."))
+			must.Write(t, filepath.Join(dir, "skill-07", "SKILL.md"), doc("skill-07", "Does something else."))
 			if g := glanceAt(t, cfg); g.Current {
 				t.Errorf("a skill has changed: %+v", g)
 			}
@@ -75,30 +76,31 @@ func TestGlance(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, dir string){
 		"nothing": nil,
 		"edited": func(t *testing.T, dir string) {
-			write(t, filepath.Join(dir, "skill-07", "SKILL.md"), doc("skill-07", "Does something else."))
+			must.Write(t, filepath.Join(dir, "skill-07", "SKILL.md"), doc("skill-07", "Does something else."))
 		},
 		"same size": func(t *testing.T, dir string) {
 			name := filepath.Join(dir, "skill-07", "SKILL.md")
-			data, err := os.ReadFile(name)
-			try(t, err)
-			write(t, name, strings.ToUpper(string(data)))
+			data := must.Read(t, name)
+			must.Write(t, name, strings.ToUpper(data))
 		},
 		"new skill": func(t *testing.T, dir string) {
-			write(t, filepath.Join(dir, "new", "SKILL.md"), doc("new", "Is new."))
+			must.Write(t, filepath.Join(dir, "new", "SKILL.md"), doc("new", "Is new."))
 		},
 		"new skill in a folder": func(t *testing.T, dir string) {
-			write(t, filepath.Join(dir, "group", "new", "SKILL.md"), doc("new", "Is new."))
+			must.Write(t, filepath.Join(dir, "group", "new", "SKILL.md"), doc("new", "Is new."))
 		},
-		"removed":       func(t *testing.T, dir string) { try(t, os.RemoveAll(filepath.Join(dir, "skill-07"))) },
-		"file added":    func(t *testing.T, dir string) { write(t, filepath.Join(dir, "skill-07", "scripts", "b.sh"), "b") },
-		"file edited":   func(t *testing.T, dir string) { write(t, filepath.Join(dir, "skill-07", "scripts", "a.sh"), "other") },
-		"folder edited": func(t *testing.T, dir string) { write(t, filepath.Join(dir, "skill-07", "more", "x"), "x") },
-		"source gone":   func(t *testing.T, dir string) { try(t, os.Rename(dir, dir+"-away")) },
+		"removed":    func(t *testing.T, dir string) { must.Do(t, os.RemoveAll(filepath.Join(dir, "skill-07"))) },
+		"file added": func(t *testing.T, dir string) { must.Write(t, filepath.Join(dir, "skill-07", "scripts", "b.sh"), "b") },
+		"file edited": func(t *testing.T, dir string) {
+			must.Write(t, filepath.Join(dir, "skill-07", "scripts", "a.sh"), "other")
+		},
+		"folder edited": func(t *testing.T, dir string) { must.Write(t, filepath.Join(dir, "skill-07", "more", "x"), "x") },
+		"source gone":   func(t *testing.T, dir string) { must.Do(t, os.Rename(dir, dir+"-away")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			src, dir := folder(t, "team", docs(many()...))
-			write(t, filepath.Join(dir, "skill-07", "scripts", "a.sh"), "a")
-			write(t, filepath.Join(dir, "group", "old", "SKILL.md"), doc("old", "Is old."))
+			must.Write(t, filepath.Join(dir, "skill-07", "scripts", "a.sh"), "a")
+			must.Write(t, filepath.Join(dir, "group", "old", "SKILL.md"), doc("old", "Is old."))
 			aged(t, dir)
 			cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 			if g := glanceAt(t, cfg); g.Current {
@@ -107,8 +109,8 @@ func TestGlance(t *testing.T) {
 			closedCatalog(t, cfg)
 			if change == nil {
 				// Not even opened: the answer needs no database.
-				try(t, os.Remove(cfg.DB+".lock"))
-				try(t, os.Mkdir(cfg.DB+".lock", 0o700)) // what cannot be locked
+				must.Do(t, os.Remove(cfg.DB+".lock"))
+				must.Do(t, os.Mkdir(cfg.DB+".lock", 0o700)) // what cannot be locked
 				c := deferred(t, cfg)
 				if g := c.Owner().Glance(t.Context(), time.Minute); !g.Current || !g.All || g.Looked != len(many())+3 {
 					t.Errorf("%+v", g)
@@ -154,16 +156,16 @@ func TestGlanceOtherCatalog(t *testing.T) {
 	}
 	for _, suffix := range []string{".current", ".stamps"} {
 		closedCatalog(t, cfg)
-		try(t, os.Remove(cfg.DB+suffix))
+		must.Do(t, os.Remove(cfg.DB+suffix))
 		if g := glanceAt(t, cfg); g.Current {
 			t.Errorf("without %s: %+v", suffix, g)
 		}
 	}
 	closedCatalog(t, cfg)
 	seen, err := os.ReadFile(cfg.DB + ".stamps")
-	try(t, err)
+	must.Do(t, err)
 	for cut := range seen {
-		try(t, os.WriteFile(cfg.DB+".stamps", seen[:cut], 0o600))
+		must.Do(t, os.WriteFile(cfg.DB+".stamps", seen[:cut], 0o600))
 		if g := glanceAt(t, cfg); g.Current {
 			t.Errorf("cut after %d bytes: %+v", cut, g)
 		}
@@ -186,12 +188,12 @@ func TestGlanceGoesOn(t *testing.T) {
 	old := time.Now().Add(-2 * time.Hour) // an edit that does not make it the newest
 	changed := names[n*3/5]
 	name := filepath.Join(dir, changed, "SKILL.md")
-	write(t, name, doc(changed, "Does something else."))
-	try(t, os.Chtimes(name, old, old))
+	must.Write(t, name, doc(changed, "Does something else."))
+	must.Do(t, os.Chtimes(name, old, old))
 	for range 5000 { // each looks at some
 		c := deferred(t, cfg)
 		g := c.Owner().Glance(t.Context(), 100*time.Microsecond)
-		try(t, c.Close())
+		must.Do(t, c.Close())
 		if !g.Current {
 			return
 		}
@@ -209,9 +211,9 @@ func TestGlanceAfterRescan(t *testing.T) {
 	resident := scanned(t, cfg)
 	for round := range 3 {
 		file := filepath.Join(dir, "skill-05", "SKILL.md")
-		write(t, file, doc("skill-05", fmt.Sprintf("Does version %d.", round)))
+		must.Write(t, file, doc("skill-05", fmt.Sprintf("Does version %d.", round)))
 		at := longAgo.Add(time.Duration(round) * time.Minute)
-		try(t, os.Chtimes(file, at, at))
+		must.Do(t, os.Chtimes(file, at, at))
 		if r := rescan(t, resident)[0]; r.Changed != 1 {
 			t.Errorf("round %d: report %+v", round, r)
 		}

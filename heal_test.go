@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -181,7 +182,7 @@ func testHeals(t *testing.T, ill ill, resident bool) {
 	}
 	c := before
 	if !resident {
-		try(t, before.Close())
+		must.Do(t, before.Close())
 	}
 	if err := ill.do(cfg.DB); err != nil {
 		if errors.Is(err, os.ErrNotExist) && !resident {
@@ -193,22 +194,22 @@ func testHeals(t *testing.T, ill ill, resident bool) {
 		c = deferred(t, cfg)
 	}
 	checkAnswer(t, c, file, "skill-03")
-	try(t, os.RemoveAll(filepath.Join(dir, "skill-03")))
-	write(t, filepath.Join(dir, "skill-new", "SKILL.md"), doc("skill-new", "Does skill-new."))
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "skill-03")))
+	must.Write(t, filepath.Join(dir, "skill-new", "SKILL.md"), doc("skill-new", "Does skill-new."))
 	if _, err := c.Owner().Rescan(t.Context(), nil); file == "" {
-		try(t, err)
+		must.Do(t, err)
 	} else {
 		is := func(suffix string) bool { return strings.HasSuffix(file, suffix) }
 		if open := resident && slices.ContainsFunc(onlyOpened, is); !open && (err == nil || !strings.Contains(err.Error(), file)) {
 			t.Errorf("rescan: %v, want an error that names %s", err, file)
 		}
-		try(t, os.RemoveAll(file))
+		must.Do(t, os.RemoveAll(file))
 		rescan(t, c)
 	}
 	now := append(slices.DeleteFunc(many(), func(s string) bool { return s == "skill-03" }), "skill-new")
 	for what, c := range map[string]*repertoire.Catalog{"the same catalog": c, "another process": deferred(t, cfg)} {
 		_, err := c.Freshen(t.Context(), nil)
-		try(t, err)
+		must.Do(t, err)
 		want(t, what, list(t, c, nil, false), now...)
 		checkAnswer(t, c, "", "skill-new")
 		if hits, _ := search(t, c, repertoire.Query{Text: "skill-03"}); slices.Contains(hits, "skill-03") {
@@ -227,7 +228,7 @@ func TestRemade(t *testing.T) {
 		cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never}
 		c := scanned(t, cfg)
 		search(t, c, repertoire.Query{Text: "skill-07"})
-		try(t, os.Remove(cfg.DB))
+		must.Do(t, os.Remove(cfg.DB))
 		other := scanned(t, cfg)
 		now := many()
 		if change {
@@ -254,7 +255,7 @@ func TestRescanAllSpecial(t *testing.T) {
 	cfg, _ := onDisk(t, docs("one"))
 	c := scanned(t, cfg)
 	file := cfg.DB + ".stamps"
-	try(t, instead(fifo)(file))
+	must.Do(t, instead(fifo)(file))
 	if _, err := c.Owner().RescanAll(t.Context(), nil); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("%v, want an error that names %s", err, file)
 	}
@@ -270,13 +271,13 @@ func TestRescanAllReplaced(t *testing.T) {
 	dated(t, dir, longAgo)
 	closedCatalog(t, cfg)
 	data, err := os.ReadFile(cfg.DB)
-	try(t, err)
+	must.Do(t, err)
 	c := scanned(t, cfg)
-	write(t, filepath.Join(dir, "one", "SKILL.md"), strings.Replace(doc("one", "Does one."), "Body", "Beds", 1))
+	must.Write(t, filepath.Join(dir, "one", "SKILL.md"), strings.Replace(doc("one", "Does one."), "Body", "Beds", 1))
 	dated(t, dir, longAgo) // an edit that keeps size and time
-	try(t, errors.Join(os.WriteFile(cfg.DB+".copy", data, 0o600), os.Rename(cfg.DB+".copy", cfg.DB)))
+	must.Do(t, errors.Join(os.WriteFile(cfg.DB+".copy", data, 0o600), os.Rename(cfg.DB+".copy", cfg.DB)))
 	reports, err := c.Owner().RescanAll(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	if r := reports[0]; r.Changed != 1 {
 		t.Errorf("report %+v, want 1 changed", r)
 	}
@@ -304,9 +305,9 @@ func TestReplacedDamaged(t *testing.T) {
 	src, dir := folder(t, "team", docs(many()...))
 	aged(t, dir)
 	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never}
-	try(t, scanned(t, cfg).Close())
+	must.Do(t, scanned(t, cfg).Close())
 	intact, err := os.ReadFile(cfg.DB)
-	try(t, err)
+	must.Do(t, err)
 	const page = 32 << 10
 	found := 0
 	for at := page; at < len(intact); at += page * testsize.Rounds(4, 1) {
@@ -315,14 +316,14 @@ func TestReplacedDamaged(t *testing.T) {
 		for i := range page / 2 {
 			damaged[at+i] ^= 0x55
 		}
-		try(t, os.WriteFile(cfg.DB+".new", damaged, 0o600))
-		try(t, os.Rename(cfg.DB+".new", cfg.DB))
+		must.Do(t, os.WriteFile(cfg.DB+".new", damaged, 0o600))
+		must.Do(t, os.Rename(cfg.DB+".new", cfg.DB))
 		reports := rescan(t, c)
 		want(t, "list", list(t, c, nil, false), many()...)
 		if reports[0].Added > 0 {
 			found++
 		}
-		try(t, c.Close())
+		must.Do(t, c.Close())
 	}
 	if found == 0 {
 		t.Error("no damage mattered: the test proves nothing")

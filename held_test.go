@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	ranking "github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -23,10 +24,10 @@ func ofKinds(t testing.TB, files ...map[string]string) (list []source.Source, di
 	for i, kind := range []string{source.KindProject, "installed", source.KindUser}[:len(files)] {
 		dir := t.TempDir()
 		for name, text := range files[i] {
-			write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
+			must.Write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 		}
 		s, err := source.Dir(dir, &source.Options{Label: "my-" + kind, Kind: kind, Priority: 9 - i})
-		try(t, err)
+		must.Do(t, err)
 		list, dirs = append(list, s), append(dirs, dir)
 	}
 	return list, dirs
@@ -180,7 +181,7 @@ func TestHeldCopies(t *testing.T) {
 func resolved(t testing.TB, dir string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(dir)
-	try(t, err)
+	must.Do(t, err)
 	return dir
 }
 
@@ -198,7 +199,7 @@ func TestSealedOnDisk(t *testing.T) {
 		Installed: []string{"installed"}, Locked: func(_, _ string) string { return locked },
 	}})
 	e, err := c.Lookup(t.Context(), "bun", nil)
-	try(t, err)
+	must.Do(t, err)
 	locked = e.Digest
 	pins := &repertoire.Agent{Pinned: []string{"bread", "bun"}}
 	ask := func(id string) (list []string) {
@@ -232,7 +233,7 @@ func TestSealedOnDisk(t *testing.T) {
 		check("as indexed", "served")
 		for name, text := range map[string]string{"run.sh": "rm -rf /\n", "SKILL.md": doc(id, "Does worse."), "more.sh": "x"} {
 			path := filepath.Join(dirs[i], id, name)
-			write(t, path, text)
+			must.Write(t, path, text)
 			check(name+" changed", kind)
 			if _, err := c.Body(t.Context(), id, &repertoire.Agent{Held: true}); err != nil {
 				t.Errorf("the owner cannot read it: %v", err)
@@ -241,9 +242,9 @@ func TestSealedOnDisk(t *testing.T) {
 				t.Errorf("pinned all the same: %s, %v", b.Text, err)
 			}
 			if old := files(id)[id+"/"+name]; old != "" {
-				write(t, path, old)
+				must.Write(t, path, old)
 			} else {
-				try(t, os.Remove(path))
+				must.Do(t, os.Remove(path))
 			}
 			check(name+" as before", "served")
 		}
@@ -274,11 +275,11 @@ func TestTrustWhileOpen(t *testing.T) {
 	}
 	check("at first", "tart", "tart", "tart")
 	e, err := catalogs[0].Lookup(t.Context(), "bread", &repertoire.Agent{Held: true})
-	try(t, err)
-	try(t, mine.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: e.Digest, Name: "bread"}}))
+	must.Do(t, err)
+	must.Do(t, mine.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: e.Digest, Name: "bread"}}))
 	check("trusted", "bread tart", "bread tart", "tart")
 	_, err = mine.Forget(t.Context(), func(trust.Skill) bool { return true })
-	try(t, err)
+	must.Do(t, err)
 	check("forgotten", "tart", "tart", "tart")
 }
 
@@ -312,13 +313,13 @@ func TestHeldCalibration(t *testing.T) {
 	due := func(c *repertoire.Catalog) bool {
 		t.Helper()
 		answer, err := c.Search(t.Context(), repertoire.Query{Text: "bake bread"})
-		try(t, err)
+		must.Do(t, err)
 		return answer.Background.Due
 	}
 	if !due(c) {
 		t.Error("a rescan has calibrated")
 	}
-	try(t, c.Owner().Calibrate(t.Context()))
+	must.Do(t, c.Owner().Calibrate(t.Context()))
 	open := scanned(t, repertoire.Config{Sources: sources, DB: cfg.DB})
 	if due(c) || !due(open) {
 		t.Errorf("the catalog needs a calibration: %v; without the policy: %v", due(c), due(open))
@@ -326,8 +327,8 @@ func TestHeldCalibration(t *testing.T) {
 	add := func(id string) {
 		t.Helper()
 		e, err := c.Lookup(t.Context(), id, &repertoire.Agent{Held: true})
-		try(t, err)
-		try(t, file.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: e.Digest, Name: id}}))
+		must.Do(t, err)
+		must.Do(t, file.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: e.Digest, Name: id}}))
 	}
 	if add("soup"); due(c) { // is offered anyway
 		t.Error("what changes nothing needs a calibration")
@@ -335,7 +336,7 @@ func TestHeldCalibration(t *testing.T) {
 	if add("bread"); !due(c) {
 		t.Error("what is offered newly needs no calibration")
 	}
-	try(t, c.Owner().Calibrate(t.Context()))
+	must.Do(t, c.Owner().Calibrate(t.Context()))
 	if add("cake"); due(c) != due(open) {
 		t.Error("nothing is held back, and yet it is not as without a policy")
 	}

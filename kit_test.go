@@ -13,24 +13,12 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
 func TestMain(m *testing.M) { testsize.Main(m) }
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func write(t testing.TB, path, text string) {
-	t.Helper()
-	try(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	try(t, os.WriteFile(path, []byte(text), 0o600))
-}
 
 // setHome makes dir the user's home.
 func setHome(t *testing.T, dir string) {
@@ -84,8 +72,8 @@ func open(t testing.TB, cfg repertoire.Config) *repertoire.Catalog {
 		cfg.Schedule = repertoire.Never
 	}
 	c, err := repertoire.Open(t.Context(), cfg)
-	try(t, err)
-	t.Cleanup(func() { try(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	return c
 }
 
@@ -100,7 +88,7 @@ func scanned(t testing.TB, cfg repertoire.Config) *repertoire.Catalog {
 func rescan(t testing.TB, c *repertoire.Catalog) []repertoire.Report {
 	t.Helper()
 	reports, err := c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	return reports
 }
 
@@ -122,7 +110,7 @@ func docs(names ...string) map[string]string {
 func memory(t testing.TB, label string, priority int, files map[string]string) *source.FS {
 	t.Helper()
 	s, err := source.Files(files, &source.Options{Label: label, Priority: priority})
-	try(t, err)
+	must.Do(t, err)
 	return s
 }
 
@@ -131,10 +119,10 @@ func folder(t testing.TB, label string, files map[string]string) (*source.FS, st
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
+		must.Write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 	}
 	s, err := source.Dir(dir, &source.Options{Label: label})
-	try(t, err)
+	must.Do(t, err)
 	return s, dir
 }
 
@@ -142,7 +130,7 @@ func folder(t testing.TB, label string, files map[string]string) (*source.FS, st
 func list(t testing.TB, c *repertoire.Catalog, a *repertoire.Agent, shadowed bool) []string {
 	t.Helper()
 	entries, err := c.List(t.Context(), a, &repertoire.ListOptions{Shadowed: shadowed})
-	try(t, err)
+	must.Do(t, err)
 	var ids []string
 	for _, e := range entries {
 		ids = append(ids, e.ID)
@@ -154,7 +142,7 @@ func list(t testing.TB, c *repertoire.Catalog, a *repertoire.Agent, shadowed boo
 func search(t testing.TB, c *repertoire.Catalog, q repertoire.Query) ([]string, string) {
 	t.Helper()
 	answer, err := c.Search(t.Context(), q)
-	try(t, err)
+	must.Do(t, err)
 	var ids []string
 	for _, h := range answer.Hits {
 		ids = append(ids, h.ID)

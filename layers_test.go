@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 const module = "github.com/repertoire-skills/repertoire"
@@ -78,7 +80,7 @@ var layers = map[string][]string{
 	"embed/static":        {"embed", "internal/words"},
 	"source":              {"skill", "internal/regular", "internal/words", "internal/lazyregexp", "internal/figures", "internal/tidy"},
 	"source/shared":       {"skill", "source", "store", "internal/atomicfile", "internal/regular", "internal/words"},
-	"source/sourcetest":   {"skill", "source"},
+	"source/sourcetest":   {"skill", "source", "internal/must"},
 	"store":               {"skill"},
 	"store/storetest":     {"skill", "store"},
 	"store/postgres":      {"skill", "store", "internal/sqlfile"},
@@ -111,10 +113,11 @@ var layers = map[string][]string{
 	"web/browsertest/screenshots":   {"web/browsertest"},
 	"internal/atomicfile/crashtest": {"internal/atomicfile"},
 	"internal/pgtest":               {},
+	"internal/must":                 {},
 	"internal/testsize":             {},
 	"internal/words/wordstest":      {},
 	"store/memorytest":              {"skill", "store"},
-	"search/searchtest":             {"skill", "embed", "embed/embedtest", "snapshot", "store", "store/sqlite", "index", "search", "rank", "internal/words", "internal/testsize"},
+	"search/searchtest":             {"skill", "embed", "embed/embedtest", "snapshot", "store", "store/sqlite", "index", "search", "rank", "internal/words", "internal/must", "internal/testsize"},
 }
 
 // sourceFile is one Go file of a package that is not a test.
@@ -142,9 +145,7 @@ func sourceFiles(t *testing.T) []sourceFile {
 		files = append(files, sourceFile{path.Dir(filepath.ToSlash(name)), filepath.ToSlash(name), f, fset})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(files) < 30 {
 		t.Fatalf("found %d files only", len(files))
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -27,16 +28,16 @@ func TestSchedule(t *testing.T) {
 		c, err := repertoire.Open(t.Context(), repertoire.Config{
 			Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(),
 		})
-		try(t, err)
+		must.Do(t, err)
 		want(t, "when Open returns", list(t, c, nil, false), "one")
 
-		write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+		must.Write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
 		want(t, "before the next rescan", list(t, c, nil, false), "one")
 		time.Sleep(5*time.Second + time.Millisecond)
 		synctest.Wait()
 		want(t, "after the next rescan", list(t, c, nil, false), "one", "two")
 
-		try(t, os.RemoveAll(filepath.Join(dir, "one")))
+		must.Do(t, os.RemoveAll(filepath.Join(dir, "one")))
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		want(t, "after one more", list(t, c, nil, false), "two")
@@ -46,7 +47,7 @@ func TestSchedule(t *testing.T) {
 		if got := j.lines("skills changed"); len(got) != 3 {
 			t.Errorf("changes logged: %v, want 3", got)
 		}
-		try(t, c.Close())
+		must.Do(t, c.Close())
 	})
 }
 
@@ -56,7 +57,7 @@ func TestRealSchedule(t *testing.T) {
 	src, dir := folder(t, "team", docs("one"))
 	changed := make(chan struct{}, 100)
 	c := open(t, repertoire.Config{Sources: []source.Source{src}, Schedule: "@every 1s", Changed: func() { changed <- struct{}{} }})
-	write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+	must.Write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
 	for len(list(t, c, nil, false)) < 2 {
 		select {
 		case <-changed:
@@ -72,13 +73,13 @@ func TestOpenOutlivesContext(t *testing.T) {
 		src, dir := folder(t, "team", docs("one"))
 		ctx, cancel := context.WithCancel(t.Context())
 		c, err := repertoire.Open(ctx, repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")})
-		try(t, err)
+		must.Do(t, err)
 		cancel()
-		write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+		must.Write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
 		want(t, "after a rescan", list(t, c, nil, false), "one", "two")
-		try(t, c.Close())
+		must.Do(t, c.Close())
 	})
 }
 
@@ -95,7 +96,7 @@ func TestNever(t *testing.T) {
 		}
 		found := 0
 		_, err := c.Owner().Rescan(t.Context(), func() { found++ })
-		try(t, err)
+		must.Do(t, err)
 		want(t, "after Rescan", list(t, c, nil, false), "one")
 		if indexed, err := c.Owner().Indexed(t.Context()); !indexed || err != nil || found != 1 {
 			t.Errorf("Indexed() = %t, %v after Rescan that found %d", indexed, err, found)
@@ -168,12 +169,12 @@ func TestCloseWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{FS: fstest.MapFS{"one/SKILL.md": {Data: []byte(doc("one", "Does one."))}}, open: make(chan struct{})}
 		src, err := source.New(g, &source.Options{Label: "gate"})
-		try(t, err)
+		must.Do(t, err)
 		var j journal
 		c, err := repertoire.Open(t.Context(), repertoire.Config{
 			Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: "@every 1s", Logger: j.logger(),
 		})
-		try(t, err)
+		must.Do(t, err)
 		g.close()
 		time.Sleep(5 * time.Second) // one rescan starts, and the next do not wait behind it
 		closed := make(chan error, 1)
@@ -185,11 +186,11 @@ func TestCloseWaits(t *testing.T) {
 		default:
 		}
 		close(g.open)
-		try(t, <-closed)
+		must.Do(t, <-closed)
 		if got := j.lines("level=WARN"); len(got) > 0 {
 			t.Errorf("Close made the rescan complain: %v", got)
 		}
-		try(t, c.Close())
+		must.Do(t, c.Close())
 		if _, err := c.Search(t.Context(), repertoire.Query{Text: "one"}); err == nil {
 			t.Error("a closed catalog answers")
 		}
@@ -207,20 +208,20 @@ func TestTellOnce(t *testing.T) {
 		c, err := repertoire.Open(t.Context(), repertoire.Config{
 			Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(),
 		})
-		try(t, err)
+		must.Do(t, err)
 		for round := range 2 {
-			try(t, os.Rename(dir, dir+"-away"))
+			must.Do(t, os.Rename(dir, dir+"-away"))
 			time.Sleep(21 * time.Second)
 			synctest.Wait()
 			if got := j.lines("source cannot be read completely"); len(got) != round+1 || !strings.Contains(got[0], "source=team") {
 				t.Errorf("round %d: logged %v", round, got)
 			}
 			want(t, "while the folder is away", list(t, c, nil, false), "one")
-			try(t, os.Rename(dir+"-away", dir))
+			must.Do(t, os.Rename(dir+"-away", dir))
 			time.Sleep(6 * time.Second)
 			synctest.Wait()
 		}
-		try(t, c.Close())
+		must.Do(t, c.Close())
 	})
 }
 
@@ -228,7 +229,7 @@ func TestTellOnce(t *testing.T) {
 func TestOpenLogs(t *testing.T) {
 	var j journal
 	src, dir := folder(t, "team", docs("one"))
-	try(t, os.RemoveAll(dir))
+	must.Do(t, os.RemoveAll(dir))
 	open(t, repertoire.Config{Sources: []source.Source{src}, Schedule: "@daily", Logger: j.logger()})
 	if got := j.lines("source cannot be read completely"); len(got) != 1 {
 		t.Errorf("logged %v", got)
@@ -242,14 +243,14 @@ func TestBackground(t *testing.T) {
 		files := fstest.MapFS{"one/SKILL.md": {Data: []byte(doc("one", "Does one."))}}
 		g := &gate{FS: files, shut: true, open: make(chan struct{})}
 		src, err := source.New(g, &source.Options{Label: "gate"})
-		try(t, err)
+		must.Do(t, err)
 		var changes atomic.Int32
 		cfg := repertoire.Config{
 			Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"),
 			Background: true, Changed: func() { changes.Add(1) },
 		}
 		c, err := repertoire.Open(t.Context(), cfg)
-		try(t, err)
+		must.Do(t, err)
 		answered := make(chan []string, 1)
 		go func() { answered <- list(t, c, nil, false) }()
 		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -266,12 +267,12 @@ func TestBackground(t *testing.T) {
 		if n := changes.Load(); n != 1 {
 			t.Errorf("the first scan was told %d times, want once", n)
 		}
-		try(t, c.Close())
+		must.Do(t, c.Close())
 
 		g.open = make(chan struct{})
 		files["two/SKILL.md"] = &fstest.MapFile{Data: []byte(doc("two", "Does two."))}
 		c, err = repertoire.Open(t.Context(), cfg)
-		try(t, err)
+		must.Do(t, err)
 		want(t, "before the scan of this process", list(t, c, nil, false), "one")
 		close(g.open)
 		synctest.Wait()
@@ -279,7 +280,7 @@ func TestBackground(t *testing.T) {
 		if n := changes.Load(); n != 2 {
 			t.Errorf("told %d times, want twice", n)
 		}
-		try(t, c.Close())
+		must.Do(t, c.Close())
 	})
 }
 
@@ -288,9 +289,9 @@ func TestBackgroundClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{FS: fstest.MapFS{"one/SKILL.md": {Data: []byte(doc("one", "Does one."))}}, shut: true, open: make(chan struct{})}
 		src, err := source.New(g, &source.Options{Label: "gate"})
-		try(t, err)
+		must.Do(t, err)
 		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Background: true})
-		try(t, err)
+		must.Do(t, err)
 		failed := make(chan error, 1)
 		go func() {
 			_, err := c.Search(t.Context(), repertoire.Query{Text: "one"})
@@ -298,7 +299,7 @@ func TestBackgroundClosed(t *testing.T) {
 		}()
 		synctest.Wait()
 		go func() { time.Sleep(time.Second); close(g.open) }()
-		try(t, c.Close())
+		must.Do(t, c.Close())
 		if err := <-failed; err == nil {
 			t.Error("a catalog that was closed before its first scan answers")
 		}
@@ -312,7 +313,7 @@ func TestChanged(t *testing.T) {
 		var changes atomic.Int32
 		cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Changed: func() { changes.Add(1) }}
 		c, err := repertoire.Open(t.Context(), cfg)
-		try(t, err)
+		must.Do(t, err)
 		told := func(when string, want int32) {
 			t.Helper()
 			time.Sleep(6 * time.Second)
@@ -322,15 +323,15 @@ func TestChanged(t *testing.T) {
 			}
 		}
 		told("nothing changed", 0)
-		write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
+		must.Write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two."))
 		told("a new skill", 1)
 		told("no other", 0)
-		write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two otherwise."))
+		must.Write(t, filepath.Join(dir, "two", "SKILL.md"), doc("two", "Does two otherwise."))
 		cfg.Schedule, cfg.Changed = repertoire.Never, nil
 		other := open(t, cfg)
 		rescan(t, other)
 		told("another process read a change", 1)
 		told("nothing more", 0)
-		try(t, c.Close())
+		must.Do(t, c.Close())
 	})
 }

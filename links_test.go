@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestSplitLinks: only a shadowed copy that is the same file through symbolic links is a link,
@@ -17,12 +18,12 @@ func TestSplitLinks(t *testing.T) {
 	dir := t.TempDir()
 	at := func(folder string) string { return filepath.Join(dir, folder, "SKILL.md") }
 	for _, folder := range []string{"own", "copy", "hard"} {
-		try(t, os.Mkdir(filepath.Join(dir, folder), 0o700))
+		must.Do(t, os.Mkdir(filepath.Join(dir, folder), 0o700))
 	}
 	for _, folder := range []string{"own", "copy"} {
-		try(t, os.WriteFile(at(folder), []byte("same"), 0o600))
+		must.Do(t, os.WriteFile(at(folder), []byte("same"), 0o600))
 	}
-	try(t, os.Link(at("own"), at("hard")))
+	must.Do(t, os.Link(at("own"), at("hard")))
 	for link, target := range map[string]string{"relative": "own", "absolute": filepath.Join(dir, "own"), "chain": "relative", "dangling": "none"} {
 		if os.Symlink(target, filepath.Join(dir, link)) != nil {
 			t.Skip("no symbolic links here")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -37,16 +38,16 @@ func TestLower(t *testing.T) {
 		var sources []source.Source
 		for label, files := range map[string]map[string]string{"own": own, "got": got} {
 			src, err := source.Files(files, &source.Options{Label: label, Priority: len(label + files["copy/SKILL.md"])}) // got first
-			try(t, err)
+			must.Do(t, err)
 			sources = append(sources, src)
 		}
 		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: sources, DB: t.TempDir() + "/catalog.db", Schedule: repertoire.Never, Policy: &repertoire.Policy{Lower: lower}})
-		try(t, err)
+		must.Do(t, err)
 		defer c.Close()
 		_, err = c.Owner().Rescan(t.Context(), nil)
-		try(t, err)
+		must.Do(t, err)
 		b, err := c.Block(t.Context(), "repair the leaking garden hose and water the tomatoes", repertoire.Budget{Threshold: repertoire.Always}, nil)
-		try(t, err)
+		must.Do(t, err)
 		for _, s := range b.Skills {
 			ids = append(ids, s.ID)
 			if s.Source == "got" {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -42,10 +43,10 @@ func TestMixtures(t *testing.T) {
 	closedCatalog(t, cfg)
 	old := t.TempDir()
 	for _, kind := range kinds {
-		try(t, copyKind(filepath.Dir(cfg.DB), old, kind))
+		must.Do(t, copyKind(filepath.Dir(cfg.DB), old, kind))
 	}
-	try(t, os.RemoveAll(filepath.Join(dir, "skill-05")))
-	write(t, filepath.Join(dir, "skill-20", "SKILL.md"), doc("skill-20", "Does skill-20."))
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "skill-05")))
+	must.Write(t, filepath.Join(dir, "skill-20", "SKILL.md"), doc("skill-20", "Does skill-20."))
 	aged(t, dir)
 	closedCatalog(t, cfg)
 	folders := []string{old, filepath.Dir(cfg.DB), ""} // "" means that the files are missing
@@ -57,7 +58,7 @@ func TestMixtures(t *testing.T) {
 		for i, rest := 0, state; i < len(kinds); i, rest = i+1, rest/3 {
 			name += fmt.Sprintf("%v %s ", kinds[i], []string{"old", "new", "missing"}[rest%3])
 			if from := folders[rest%3]; from != "" {
-				try(t, copyKind(from, filepath.Dir(one.DB), kinds[i]))
+				must.Do(t, copyKind(from, filepath.Dir(one.DB), kinds[i]))
 			}
 		}
 		for _, when := range []string{"at once", "after a change"} {
@@ -66,7 +67,7 @@ func TestMixtures(t *testing.T) {
 			}
 			c := deferred(t, one)
 			_, err := c.Freshen(t.Context(), nil)
-			try(t, err)
+			must.Do(t, err)
 			want(t, name+when, list(t, c, nil, false), now...)
 			for _, skill := range []string{"skill-05", "skill-07", "skill-11", "skill-20"} {
 				hits, _ := search(t, c, repertoire.Query{Text: skill})
@@ -74,7 +75,7 @@ func TestMixtures(t *testing.T) {
 					t.Errorf("%s%s: %s: hits %v", name, when, skill, hits)
 				}
 			}
-			try(t, c.Close())
+			must.Do(t, c.Close())
 		}
 	}
 }
@@ -83,9 +84,9 @@ func TestMixtures(t *testing.T) {
 func toggle(t *testing.T, dir string, now []string, skill string) []string {
 	t.Helper()
 	if slices.Contains(now, skill) {
-		try(t, os.RemoveAll(filepath.Join(dir, skill)))
+		must.Do(t, os.RemoveAll(filepath.Join(dir, skill)))
 		return slices.DeleteFunc(slices.Clone(now), func(s string) bool { return s == skill })
 	}
-	write(t, filepath.Join(dir, skill, "SKILL.md"), doc(skill, "Does "+skill+"."))
+	must.Write(t, filepath.Join(dir, skill, "SKILL.md"), doc(skill, "Does "+skill+"."))
 	return slices.Sorted(slices.Values(append(slices.Clone(now), skill)))
 }

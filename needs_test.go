@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -22,7 +23,7 @@ func setPath(t *testing.T, commands ...string) {
 		if runtime.GOOS == "windows" {
 			name += ".exe"
 		}
-		try(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o700))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o700))
 	}
 	t.Setenv("PATH", dir)
 }
@@ -58,11 +59,11 @@ func needyFiles() map[string]string {
 func openNeedy(t *testing.T, cfg repertoire.Config) *repertoire.Catalog {
 	t.Helper()
 	src, err := source.Files(needyFiles(), &source.Options{Label: "team"})
-	try(t, err)
+	must.Do(t, err)
 	cfg.Sources, cfg.Threshold = []source.Source{src}, repertoire.Always
 	c := open(t, cfg)
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	return c
 }
 
@@ -70,7 +71,7 @@ func openNeedy(t *testing.T, cfg repertoire.Config) *repertoire.Catalog {
 func found(t *testing.T, c *repertoire.Catalog, q repertoire.Query) []string {
 	t.Helper()
 	answer, err := c.Search(t.Context(), q)
-	try(t, err)
+	must.Do(t, err)
 	var ids []string
 	for _, h := range answer.Hits {
 		ids = append(ids, h.ID)
@@ -90,7 +91,7 @@ func TestNeeds(t *testing.T) {
 		t.Errorf("the query language found %q", got)
 	}
 	list, err := c.List(t.Context(), nil, nil)
-	try(t, err)
+	must.Do(t, err)
 	reasons := make(map[string]string)
 	for _, e := range list {
 		if e.State != "" {
@@ -106,17 +107,17 @@ func TestNeeds(t *testing.T) {
 		t.Errorf("states (-want +got)\n%s", diff)
 	}
 	why, err := c.Why(t.Context(), "airbrush", repertoire.Query{Text: "paint a zeppelin"})
-	try(t, err)
+	must.Do(t, err)
 	if why.Verdict != "Not offered: needs the command airbrush-cli, which is not in PATH." || why.Relevant {
 		t.Errorf("verdict %q, relevant %v", why.Verdict, why.Relevant)
 	}
 	body, err := c.Body(t.Context(), "airbrush", nil)
-	try(t, err)
+	must.Do(t, err)
 	if body.Unavailable == "" || !strings.Contains(body.Text, "Do it well.") {
 		t.Errorf("body %+v", body)
 	}
 	block, err := c.Block(t.Context(), "mow the lawn", repertoire.Budget{Threshold: .99}, &repertoire.Agent{Name: "a", Pinned: []string{"spray", "hull"}})
-	try(t, err)
+	must.Do(t, err)
 	if len(block.Pinned) != 1 || len(block.Problems) != 1 || !strings.Contains(block.Problems[0].Message, "SPRAY_TOKEN") {
 		t.Errorf("pinned %v, problems %v", block.Pinned, block.Problems)
 	}
@@ -152,10 +153,10 @@ func TestNeedsCopy(t *testing.T) {
 	long := strings.Repeat("First look at the hull, then mix the colours, then paint from bow to stern. ", 20)
 	files := map[string]string{"a/SKILL.md": needy("airship", zeppelins, "requires: {bins: [airbrush-cli]}") + long, "b/SKILL.md": needy("airship-fork", zeppelins, "") + long}
 	src, err := source.Files(files, &source.Options{Label: "team"})
-	try(t, err)
+	must.Do(t, err)
 	c := open(t, repertoire.Config{Sources: []source.Source{src}})
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	if got := found(t, c, repertoire.Query{Text: "paint a zeppelin"}); !slices.Equal(got, []string{"airship-fork"}) {
 		t.Errorf("found %q", got)
 	}
@@ -175,7 +176,7 @@ func TestRequiredScope(t *testing.T) {
 		"one":  {&repertoire.Agent{Name: "b", Include: repertoire.Rules{Names: []string{"brush"}}}, nil, []string{"mixer", "varnish"}},
 	} {
 		e, err := c.Lookup(t.Context(), "brush", tt.agent)
-		try(t, err)
+		must.Do(t, err)
 		if !slices.Equal(e.Requires, tt.requires) || !slices.Equal(e.Lacking, tt.lacking) || e.State != "" {
 			t.Errorf("%s: requires %q, lacks %q, state %q", name, e.Requires, e.Lacking, e.State)
 		}
@@ -190,17 +191,17 @@ func TestWhyChain(t *testing.T) {
 		"a/SKILL.md": needy("brush", zeppelins, "requires: [mixer]"), "b/SKILL.md": needy("mixer", "Stirs pigments.", "requires: [pigment]"),
 		"c/SKILL.md": needy("pigment", "Grinds stones.", "requires: [brush]"), "d/SKILL.md": needy("soup", "Cooks.", "requires: [brush]"),
 	}, &source.Options{Label: "team"})
-	try(t, err)
+	must.Do(t, err)
 	c := open(t, repertoire.Config{Sources: []source.Source{src}})
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	for id, want := range map[string]string{
 		"mixer":   "Offered, if the budget has room, because brush requires it.",
 		"pigment": "Offered, if the budget has room, because brush requires mixer, which requires it.",
 		"soup":    "", // not offered
 	} {
 		why, err := c.Why(t.Context(), id, repertoire.Query{Text: "use the skill `brush` to paint my zeppelin", Threshold: repertoire.Always})
-		try(t, err)
+		must.Do(t, err)
 		if !strings.HasPrefix(why.Verdict, want) || strings.HasPrefix(why.Verdict, "Offered") != (want != "") {
 			t.Errorf("%s: %q, want %q", id, why.Verdict, want)
 		}
@@ -214,7 +215,7 @@ func TestLoadRequired(t *testing.T) {
 	for _, load := range []bool{false, true} {
 		c := openNeedy(t, repertoire.Config{LoadRequired: load})
 		body, err := c.Body(t.Context(), "brush", nil)
-		try(t, err)
+		must.Do(t, err)
 		var ids []string
 		for _, b := range body.Required {
 			ids = append(ids, b.ID)
@@ -238,10 +239,10 @@ func TestSpellings(t *testing.T) {
 	} {
 		for _, lines := range []string{lines, strings.NewReplacer("gone2", "there", "gone", "there", "THERE_X", "PATH", "GONE_X", "PATH").Replace(lines)} {
 			src, err := source.Files(map[string]string{"a/SKILL.md": needy("a", zeppelins, lines)}, &source.Options{Label: "team"})
-			try(t, err)
+			must.Do(t, err)
 			c := scanned(t, repertoire.Config{Sources: []source.Source{src}})
 			entries, err := c.List(t.Context(), nil, nil)
-			try(t, err)
+			must.Do(t, err)
 			if missing := strings.Contains(strings.ToLower(lines), "gone"); len(entries) != 1 || (entries[0].State == "") == missing {
 				t.Errorf("%s: %+v", lines, entries)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/push"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -24,9 +25,9 @@ import (
 func pushed(t testing.TB, st push.Store, names ...string) {
 	t.Helper()
 	e, err := static.Default()
-	try(t, err)
+	must.Do(t, err)
 	_, err = push.Push(t.Context(), st, []source.Source{memory(t, "team", 0, docs(names...))}, &push.Options{Embedder: e, Inline: true})
-	try(t, err)
+	must.Do(t, err)
 }
 
 // A follower is a catalog over a shared store, with what its Config.Changed was called for.
@@ -43,8 +44,8 @@ func node(t testing.TB, st *engine.Store, dir string, cfg repertoire.Config) *fo
 	n := &follower{store: st.Another(true), changed: make(chan struct{}, 100)}
 	cfg.Store, cfg.DB, cfg.Changed = n.store, filepath.Join(dir, "copy"), func() { n.changed <- struct{}{} }
 	c, err := repertoire.Open(t.Context(), cfg)
-	try(t, err)
-	t.Cleanup(func() { try(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	n.Catalog = c
 	return n
 }
@@ -111,10 +112,10 @@ func TestNode(t *testing.T) {
 	again := st.Another(true)
 	again.Break(errGone)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Store: again, DB: filepath.Join(dir, "copy")})
-	try(t, err)
+	must.Do(t, err)
 	want(t, "skills after a restart without the store", list(t, c, nil, false), "cake", "pie")
 	asOf(t, c, stale.Heard)
-	try(t, c.Close())
+	must.Do(t, c.Close())
 
 	n.store.Break(nil)
 	n.heard(t)
@@ -140,7 +141,7 @@ func TestNodeLog(t *testing.T) {
 		return false
 	}
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Store: st, DB: filepath.Join(t.TempDir(), "copy"), Background: true, Logger: j.logger()})
-	try(t, err)
+	must.Do(t, err)
 	n := &follower{Catalog: c}
 	if !reports("no skills to answer with yet") {
 		t.Error("nothing says that there are no skills")
@@ -156,7 +157,7 @@ func TestNodeLog(t *testing.T) {
 	if !reports("is again") {
 		t.Error("nothing says that the shared catalog is found")
 	}
-	try(t, c.Close())
+	must.Do(t, c.Close())
 	for _, message := range []string{"no skills to answer with yet", "answers may be old"} {
 		if got := j.lines(message); len(got) != 1 || !strings.Contains(got[0], "level=WARN") || !strings.Contains(got[0], errGone.Error()) {
 			t.Errorf("logged %q", got)
@@ -185,7 +186,7 @@ func asOf(t *testing.T, c *repertoire.Catalog, want time.Time) {
 func TestNodeRefusals(t *testing.T) {
 	st := engine.New()
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "catalog.db"), "of folders")
+	must.Write(t, filepath.Join(dir, "catalog.db"), "of folders")
 	gone := st.Another(true)
 	gone.Break(errGone)
 	for _, test := range []struct {
@@ -204,7 +205,7 @@ func TestNodeRefusals(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", test.what, err, test.want)
 		}
 		if err == nil {
-			try(t, c.Close())
+			must.Do(t, c.Close())
 		}
 	}
 }
@@ -219,10 +220,10 @@ func TestNodeOnce(t *testing.T) {
 		n := st.Another(true)
 		n.Break(broken)
 		c, err := repertoire.Open(t.Context(), repertoire.Config{Store: n, DB: filepath.Join(dir, "copy"), Schedule: repertoire.Never, Defer: true})
-		try(t, err)
+		must.Do(t, err)
 		defer c.Close()
 		f, err := c.Freshen(t.Context(), nil)
-		try(t, err)
+		must.Do(t, err)
 		return f, list(t, c, nil, false)
 	}
 	f, skills := once(nil)
@@ -246,14 +247,14 @@ func TestNodeUnwritable(t *testing.T) {
 	n := node(t, st, dir, repertoire.Config{})
 	// Folders in the place of the next files make writing them fail, for root too.
 	manifest := filepath.Join(dir, "copy.current.repertoire.tmp")
-	try(t, os.MkdirAll(filepath.Join(manifest, "x"), 0o700))
+	must.Do(t, os.MkdirAll(filepath.Join(manifest, "x"), 0o700))
 	pushed(t, st, "cake")
 	n.heard(t)
 	want(t, "skills", list(t, n.Catalog, nil, false), "cake")
 	if _, err := os.Stat(filepath.Join(dir, "copy.current")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the copy of before is still there: %v", err)
 	}
-	try(t, os.RemoveAll(manifest))
+	must.Do(t, os.RemoveAll(manifest))
 	pushed(t, st, "cake", "pie")
 	n.heard(t)
 	want(t, "skills when files can be written again", list(t, n.Catalog, nil, false), "cake", "pie")
@@ -284,28 +285,28 @@ func TestNodeReadsItsOwn(t *testing.T) {
 	st := engine.New()
 	write := func(note string) {
 		e, err := static.Default()
-		try(t, err)
+		must.Do(t, err)
 		files := docs("bread", "cake")
 		files["bread/note.md"] = note
 		_, err = push.Push(t.Context(), st, []source.Source{memory(t, "team", 0, files)}, &push.Options{Embedder: e, Inline: true})
-		try(t, err)
+		must.Do(t, err)
 	}
 	write("Knead.")
 	counted := &countingStore{Store: st.Another(true)}
 	changed := make(chan struct{}, 100)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Store: counted, DB: filepath.Join(t.TempDir(), "copy"), Changed: func() { changed <- struct{}{} }})
-	try(t, err)
+	must.Do(t, err)
 	defer c.Close()
 	read := func(want string) (asked int32) {
 		t.Helper()
 		counted.asked.Store(0)
 		f, err := c.File(t.Context(), "bread", "note.md", nil)
-		try(t, err)
+		must.Do(t, err)
 		if f.Text != want {
 			t.Errorf("read %q, want %q", f.Text, want)
 		}
 		_, err = c.Body(t.Context(), "bread", nil)
-		try(t, err)
+		must.Do(t, err)
 		return counted.asked.Load()
 	}
 	if first, second := read("Knead."), read("Knead."); first == 0 || second != 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/store/postgres"
@@ -18,10 +19,10 @@ import (
 func postgresNode(t *testing.T, url, dir string, changed func()) *repertoire.Catalog {
 	t.Helper()
 	db, err := postgres.Open(url, &postgres.Options{ReadOnly: true})
-	try(t, err)
+	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Store: db, DB: filepath.Join(dir, "copy"), Changed: changed})
-	try(t, err)
-	t.Cleanup(func() { try(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	return c
 }
 
@@ -32,9 +33,9 @@ func TestNodesPostgres(t *testing.T) {
 	server := pgtest.Start(t, nil)
 	url := server.URL(t)
 	writer, err := postgres.Open(url, nil)
-	try(t, err)
+	must.Do(t, err)
 	defer writer.Close()
-	try(t, writer.Migrate(t.Context()))
+	must.Do(t, writer.Migrate(t.Context()))
 	pushed(t, writer, "bread", "cake")
 
 	var nodes []*repertoire.Catalog
@@ -48,7 +49,7 @@ func TestNodesPostgres(t *testing.T) {
 	var asked, failed atomic.Int64
 	for _, n := range nodes { // what was read once can be read without the database
 		_, err := n.Body(t.Context(), "bread", nil)
-		try(t, err)
+		must.Do(t, err)
 	}
 	for _, n := range nodes {
 		asking.Go(func() {

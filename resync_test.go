@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -22,7 +23,7 @@ func counts(r repertoire.Report) string {
 // first saw, report and do the same as one that walks.
 func TestRescanAgain(t *testing.T) {
 	src, dir := folder(t, "team", docs(many()...))
-	write(t, filepath.Join(dir, "Wrong", "skill.MD"), "not found by this name") // a problem of each walk
+	must.Write(t, filepath.Join(dir, "Wrong", "skill.MD"), "not found by this name") // a problem of each walk
 	aged(t, dir)
 	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	c := scanned(t, cfg)
@@ -37,29 +38,29 @@ func TestRescanAgain(t *testing.T) {
 		found  string
 	}{
 		{"nothing", func() {}, fmt.Sprintf("%d found: 0 added, 0 changed, 0 removed, %d unchanged, 0 refused, complete true", n, n), "", ""},
-		{"edited", func() { write(t, at("skill-07"), doc("skill-07", "Mends umbrellas.")) },
+		{"edited", func() { must.Write(t, at("skill-07"), doc("skill-07", "Mends umbrellas.")) },
 			fmt.Sprintf("%d found: 0 added, 1 changed, 0 removed, %d unchanged, 0 refused, complete true", n, n-1), "umbrellas", "skill-07"},
-		{"edited again", func() { write(t, at("skill-07"), doc("skill-07", "Mends bicycles.")) },
+		{"edited again", func() { must.Write(t, at("skill-07"), doc("skill-07", "Mends bicycles.")) },
 			fmt.Sprintf("%d found: 0 added, 1 changed, 0 removed, %d unchanged, 0 refused, complete true", n, n-1), "bicycles", "skill-07"},
-		{"touched", func() { try(t, os.Chtimes(at("skill-07"), before, before)) },
+		{"touched", func() { must.Do(t, os.Chtimes(at("skill-07"), before, before)) },
 			fmt.Sprintf("%d found: 0 added, 0 changed, 0 removed, %d unchanged, 0 refused, complete true", n, n), "bicycles", "skill-07"},
 		{"SKILL.md in another case", func() {
-			try(t, os.Rename(at("skill-09"), filepath.Join(dir, "skill-09", "skill.md")))
+			must.Do(t, os.Rename(at("skill-09"), filepath.Join(dir, "skill-09", "skill.md")))
 			aged(t, filepath.Join(dir, "skill-09"))
 		}, fmt.Sprintf("%d found: 1 added, 0 changed, 1 removed, %d unchanged, 0 refused, complete true", n, n-1), "", ""},
 		{"refused", func() {
-			write(t, at("skill-03"), "no frontmatter at all")
+			must.Write(t, at("skill-03"), "no frontmatter at all")
 			aged(t, filepath.Join(dir, "skill-03")) // or it would be read and refused each time
 		},
 			fmt.Sprintf("%d found: 0 added, 0 changed, 0 removed, %d unchanged, 1 refused, complete true", n, n-1), "skill-03", ""},
-		{"added", func() { write(t, at("skill-new"), doc("skill-new", "Waters plants.")) },
+		{"added", func() { must.Write(t, at("skill-new"), doc("skill-new", "Waters plants.")) },
 			fmt.Sprintf("%d found: 1 added, 0 changed, 0 removed, %d unchanged, 0 refused, complete true", n+1, n), "plants", "skill-new"},
-		{"removed", func() { try(t, os.RemoveAll(filepath.Join(dir, "skill-07"))) },
+		{"removed", func() { must.Do(t, os.RemoveAll(filepath.Join(dir, "skill-07"))) },
 			fmt.Sprintf("%d found: 0 added, 0 changed, 1 removed, %d unchanged, 0 refused, complete true", n, n), "skill-07", ""},
 		{"another process", func() {
-			write(t, at("skill-05"), doc("skill-05", "Bakes bread."))
+			must.Write(t, at("skill-05"), doc("skill-05", "Bakes bread."))
 			other := scanned(t, cfg)
-			try(t, other.Close())
+			must.Do(t, other.Close())
 		}, fmt.Sprintf("%d found: 0 added, 0 changed, 0 removed, %d unchanged, 0 refused, complete true", n, n), "bread", "skill-05"},
 	} {
 		step.change()

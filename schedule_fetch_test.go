@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -17,9 +18,7 @@ import (
 // new, and Close ends what is running.
 func TestFetch(t *testing.T) {
 	src, err := source.Files(map[string]string{"pdf/SKILL.md": "---\nname: pdf\ndescription: Reads PDF files.\n---\nRead.\n"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var log bytes.Buffer
 	calls, begun, result := 0, make(chan struct{}), make(chan error)
 	cfg := Config{
@@ -37,9 +36,7 @@ func TestFetch(t *testing.T) {
 		},
 	}
 	c, err := Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s := c.keeper.(*local).timer.(*schedule)
 	<-begun
 	s.first.Wait() // the first rescan ends while the server has not answered

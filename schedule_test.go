@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 func TestParseSchedule(t *testing.T) {
@@ -65,9 +66,7 @@ func FuzzParseSchedule(f *testing.F) {
 func TestSteady(t *testing.T) {
 	for _, spec := range []string{"@every 5s", "*/10 * * * *", "TZ=Asia/Tokyo 0 3 * * *"} {
 		schedule, err := config.ParseSchedule(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		now := time.Now()
 		next, plain := steady{schedule}.Next(now), schedule.Next(now)
 		if !next.Equal(plain) {
@@ -79,9 +78,7 @@ func TestSteady(t *testing.T) {
 		}
 	}
 	never, err := config.ParseSchedule("0 0 31 2 *")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if next := (steady{never}).Next(time.Now()); !next.IsZero() {
 		t.Errorf("the 31st of February is %v", next)
 	}

@@ -1,22 +1,21 @@
 package repertoire_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // TestSecurityPage: each promise of docs/security.md names tests, and all of them exist.
 func TestSecurityPage(t *testing.T) {
 	testsize.Long(t)
-	page, err := os.ReadFile("docs/security.md")
-	try(t, err)
-	_, table, _ := strings.Cut(string(page), "| promise | tests |\n|---|---|\n")
+	page := must.Read(t, "docs/security.md")
+	_, table, _ := strings.Cut(page, "| promise | tests |\n|---|---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	rows := strings.Split(table, "\n")
 	if len(rows) < 15 {
@@ -54,16 +53,15 @@ var testName = regexp.MustCompile(`\b(?:Test|Fuzz)\w+|[\w-]+\.txt\b`)
 func testsIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	try(t, err)
+	must.Do(t, err)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		try(t, err)
-		for _, m := range regexp.MustCompile(`(?m)^func (\w+)\(\w+ \*testing\.[TF]\)`).FindAllStringSubmatch(string(text), -1) {
+		text := must.Read(t, file)
+		for _, m := range regexp.MustCompile(`(?m)^func (\w+)\(\w+ \*testing\.[TF]\)`).FindAllStringSubmatch(text, -1) {
 			names = append(names, m[1])
 		}
 	}
 	scripts, err := filepath.Glob(filepath.Join(dir, "testdata", "*.txt"))
-	try(t, err)
+	must.Do(t, err)
 	for _, name := range scripts {
 		names = append(names, filepath.Base(name))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -26,10 +27,10 @@ func newWorktrees(t *testing.T) worktrees {
 	at := func(label string, priority int, files map[string]string) *source.FS {
 		dir := t.TempDir()
 		for name, text := range files {
-			write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
+			must.Write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 		}
 		s, err := source.Dir(dir, &source.Options{Label: label, Priority: priority})
-		try(t, err)
+		must.Do(t, err)
 		return s
 	}
 	own := map[string]string{"deploy/SKILL.md": doc("deploy", "Deploys the user's web site to a server.")}
@@ -44,8 +45,8 @@ func newWorktrees(t *testing.T) worktrees {
 	}
 	c := w.open(t, w.user, w.one)
 	rescan(t, c)
-	try(t, c.Owner().Calibrate(t.Context()))
-	try(t, c.Close())
+	must.Do(t, c.Owner().Calibrate(t.Context()))
+	must.Do(t, c.Close())
 	return w
 }
 
@@ -53,7 +54,7 @@ func newWorktrees(t *testing.T) worktrees {
 func (w *worktrees) open(t *testing.T, sources ...source.Source) *repertoire.Catalog {
 	t.Helper()
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: sources, Schedule: repertoire.Never, Defer: true})
-	try(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -62,10 +63,10 @@ func (w *worktrees) open(t *testing.T, sources ...source.Source) *repertoire.Cat
 func ready(t *testing.T, c *repertoire.Catalog) (usable, indexed bool) {
 	t.Helper()
 	usable, err := c.Owner().Usable(t.Context())
-	try(t, err)
+	must.Do(t, err)
 	if usable {
 		indexed, err = c.Owner().Indexed(t.Context())
-		try(t, err)
+		must.Do(t, err)
 	}
 	return usable, indexed
 }
@@ -93,7 +94,7 @@ func TestNewWorktree(t *testing.T) {
 	}
 	const fence = "use the one skill: paint the fence of worktree one"
 	answer, err := c.Search(t.Context(), repertoire.Query{Text: fence, Limit: 50, Disturb: 1})
-	try(t, err)
+	must.Do(t, err)
 	for _, h := range answer.Hits {
 		if h.Source != "user" {
 			t.Errorf("found %s of %s at %s", h.ID, h.Source, h.Location)
@@ -107,7 +108,7 @@ func TestNewWorktree(t *testing.T) {
 		t.Errorf("%d unread, calibrated with %d prompts (%s)", answer.Unread, answer.Background.Prompts, answer.Background.Missing)
 	}
 	block, err := c.Block(t.Context(), "deploy the web site to the server", repertoire.Budget{}, nil)
-	try(t, err)
+	must.Do(t, err)
 	if !strings.Contains(block.Text, "the user&#x27;s web site") && !strings.Contains(block.Text, "the user&#39;s web site") || !strings.Contains(block.Text, "part of the catalog") {
 		t.Errorf("block %s", block.Text)
 	}
@@ -118,7 +119,7 @@ func TestNewWorktree(t *testing.T) {
 	}
 	for _, step := range []struct{ prompt, want string }{{"deploy worktree two", "Deploys worktree two."}, {"paint the fence", "Paints the fence of worktree two."}, {"mow the lawn", w.two.Info().Root + "/same/SKILL.md"}} {
 		block, err := c.Block(t.Context(), step.prompt, repertoire.Budget{}, nil)
-		try(t, err)
+		must.Do(t, err)
 		if !strings.Contains(block.Text, step.want) || strings.Contains(block.Text, "part of the catalog") || strings.Contains(block.Text, "worktree one") {
 			t.Errorf("%s: block %s", step.prompt, block.Text)
 		}
@@ -186,9 +187,9 @@ func TestNewWorktreeFreshen(t *testing.T) {
 func TestNoSeed(t *testing.T) {
 	w := newWorktrees(t)
 	renamed, err := source.Dir(w.user.Info().Root, &source.Options{Label: "user", Priority: 1, Names: map[string]string{"own-1": "other"}})
-	try(t, err)
+	must.Do(t, err)
 	relabelled, err := source.Dir(w.user.Info().Root, &source.Options{Label: "mine", Priority: 1})
-	try(t, err)
+	must.Do(t, err)
 	for what, sources := range map[string][]source.Source{"another project": {w.two}, "other settings": {renamed, w.two}, "other label": {relabelled, w.two}} {
 		c := w.open(t, sources...)
 		if usable, _ := ready(t, c); usable {
@@ -199,7 +200,7 @@ func TestNoSeed(t *testing.T) {
 		}
 	}
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{w.user, w.two}, DB: filepath.Join(t.TempDir(), "c.db"), Schedule: repertoire.Never})
-	try(t, err)
+	must.Do(t, err)
 	defer c.Close()
 	if usable, _ := ready(t, c); usable || len(list(t, c, nil, true)) != 0 {
 		t.Errorf("a catalog in a place of its own has %q", list(t, c, nil, true))
@@ -210,7 +211,7 @@ func TestNoSeed(t *testing.T) {
 func TestNewWorktreeUnwritable(t *testing.T) {
 	w := newWorktrees(t)
 	cache := os.Getenv("REPERTOIRE_CACHE")
-	try(t, os.Chmod(cache, 0o500))
+	must.Do(t, os.Chmod(cache, 0o500))
 	t.Cleanup(func() { os.Chmod(cache, 0o700) })
 	if f, err := os.CreateTemp(cache, "probe"); err == nil {
 		f.Close()
@@ -247,18 +248,18 @@ func TestNearestSeed(t *testing.T) {
 	e := new(counting)
 	open := func(project source.Source) {
 		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{w.user, project}, Embedder: e, Schedule: repertoire.Never})
-		try(t, err)
+		must.Do(t, err)
 		rescan(t, c)
-		try(t, errors.Join(c.Owner().Embed(t.Context(), nil), c.Close()))
+		must.Do(t, errors.Join(c.Owner().Embed(t.Context(), nil), c.Close()))
 	}
 	open(w.one)
 	other, _ := folder(t, "other", docs("other"))
 	open(other)
 	// The skills of the second worktree are those of the first one.
 	clone := t.TempDir()
-	try(t, os.CopyFS(clone, os.DirFS(w.one.Info().Root)))
+	must.Do(t, os.CopyFS(clone, os.DirFS(w.one.Info().Root)))
 	two, err := source.Dir(clone, &source.Options{Label: "project", Priority: 2})
-	try(t, err)
+	must.Do(t, err)
 	before := e.texts.Load()
 	open(two)
 	if n := e.texts.Load() - before; before == 0 || n != 0 {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // short lists the packages of which "go test -short" leaves tests out, as the race
@@ -66,7 +68,7 @@ func TestShort(t *testing.T) {
 		"testsize." + "Rounds(": shortened,
 	} {
 		found := make(map[string]bool)
-		try(t, filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {
 				return err
 			}

@@ -5,11 +5,12 @@ import (
 	"go/ast"
 	"go/token"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestSize holds the size of the whole to testdata/size.txt: lines, methods of a type and
@@ -37,7 +38,7 @@ func TestSize(t *testing.T) {
 
 // isTestKit reports whether a package only serves tests, or is a module of its own.
 func isTestKit(dir string) bool {
-	return strings.HasSuffix(dir, "test") || dir == "internal/testsize" || dir == "packaging" || strings.HasPrefix(dir, "web/browsertest") ||
+	return strings.HasSuffix(dir, "test") || dir == "internal/must" || dir == "internal/testsize" || dir == "packaging" || strings.HasPrefix(dir, "web/browsertest") ||
 		strings.HasPrefix(dir, "deploy")
 }
 
@@ -95,10 +96,9 @@ type bounds map[string]map[string]int
 
 func readBounds(t *testing.T) bounds {
 	t.Helper()
-	text, err := os.ReadFile("testdata/size.txt")
-	try(t, err)
+	text := must.Read(t, "testdata/size.txt")
 	b := make(bounds)
-	for i, line := range strings.Split(string(text), "\n") {
+	for i, line := range strings.Split(text, "\n") {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -107,7 +107,7 @@ func readBounds(t *testing.T) bounds {
 			t.Fatalf("testdata/size.txt:%d: want KIND NAME BOUND REASON…", i+1)
 		}
 		n, err := strconv.Atoi(fields[2])
-		try(t, err)
+		must.Do(t, err)
 		if b[fields[0]] == nil {
 			b[fields[0]] = make(map[string]int)
 		}

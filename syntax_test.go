@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -13,12 +14,12 @@ func TestSyntax(t *testing.T) {
 	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 1, docs("forms", "letters"))}})
 	q := repertoire.Query{Text: `"body of form*" NOT letter`, Syntax: true}
 	answer, err := c.Search(t.Context(), q)
-	try(t, err)
+	must.Do(t, err)
 	if len(answer.Hits) != 1 || answer.Hits[0].ID != "forms" || answer.Mode != "syntax" {
 		t.Fatalf("%+v", answer)
 	}
 	list, err := c.Snippets(t.Context(), q, []repertoire.Entry{answer.Hits[0].Entry}, 0)
-	try(t, err)
+	must.Do(t, err)
 	if s := list[0]; s.Text != "Body of forms." || len(s.Matches) != 2 || s.Text[s.Matches[1][0]:s.Matches[1][1]] != "forms" {
 		t.Errorf("snippet %+v", list[0])
 	}

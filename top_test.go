@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -17,7 +18,7 @@ import (
 func known(t *testing.T, c *repertoire.Catalog) (list []string) {
 	t.Helper()
 	entries, err := c.List(t.Context(), nil, nil)
-	try(t, err)
+	must.Do(t, err)
 	for _, e := range entries {
 		list = append(list, fmt.Sprintf("%s at %s: %s", e.ID, e.Path, e.Digest))
 	}
@@ -28,7 +29,7 @@ func known(t *testing.T, c *repertoire.Catalog) (list []string) {
 // at what has changed, a process that gives one answer and a new catalog know the same.
 func TestSkillAtTop(t *testing.T) {
 	src, dir := folder(t, "team", docs("group/cake", "bread"))
-	write(t, filepath.Join(dir, "group", "notes.md"), "Notes.")
+	must.Write(t, filepath.Join(dir, "group", "notes.md"), "Notes.")
 	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 	now := time.Now().Add(-2 * time.Hour)
@@ -38,7 +39,7 @@ func TestSkillAtTop(t *testing.T) {
 	}
 	age()
 	long := scanned(t, cfg)
-	put := func(name, text string) func() { return func() { write(t, at(name), text) } }
+	put := func(name, text string) func() { return func() { must.Write(t, at(name), text) } }
 	for _, step := range []struct {
 		name   string
 		change func()
@@ -50,12 +51,12 @@ func TestSkillAtTop(t *testing.T) {
 		{"a file of another skill", put("bread/more.md", "More."), 3},
 		{"a new skill", put("pie/SKILL.md", doc("pie", "Does pie.")), 4},
 		{"a folder of it becomes a skill", put("group/SKILL.md", doc("group", "Groups.")), 4}, // and hides group/cake
-		{"and is none again", func() { try(t, os.Remove(at("group/SKILL.md"))) }, 4},
-		{"a skill becomes a folder of it", func() { try(t, os.Remove(at("pie/SKILL.md"))); write(t, at("pie/x.md"), "x") }, 3},
+		{"and is none again", func() { must.Do(t, os.Remove(at("group/SKILL.md"))) }, 4},
+		{"a skill becomes a folder of it", func() { must.Do(t, os.Remove(at("pie/SKILL.md"))); must.Write(t, at("pie/x.md"), "x") }, 3},
 		{"material of it", put("assets/template/SKILL.md", doc("template", "Is no skill.")), 3},
 		{"it is empty", put("SKILL.md", ""), 2},
 		{"it is a skill again", put("SKILL.md", doc("stray", "Strays.")), 3},
-		{"it is gone", func() { try(t, os.Remove(at("SKILL.md"))) }, 3}, // its template is now a skill
+		{"it is gone", func() { must.Do(t, os.Remove(at("SKILL.md"))) }, 3}, // its template is now a skill
 		{"it is a folder", put("SKILL.md/x/SKILL.md", doc("x", "Does x.")), 4},
 	} {
 		step.change()
@@ -72,7 +73,7 @@ func TestSkillAtTop(t *testing.T) {
 		}
 		once := deferred(t, cfg)
 		_, err := once.Freshen(t.Context(), nil)
-		try(t, err)
+		must.Do(t, err)
 		if diff := cmp.Diff(want, known(t, once)); diff != "" {
 			t.Errorf("%s: in the next process (-want +got):\n%s", step.name, diff)
 		}
@@ -82,23 +83,23 @@ func TestSkillAtTop(t *testing.T) {
 // TestSkillAtTopOnce: a process that gives one answer notices changes at the top by itself.
 func TestSkillAtTopOnce(t *testing.T) {
 	src, dir := folder(t, "team", docs("bread", "group/cake"))
-	write(t, filepath.Join(dir, "SKILL.md"), doc("stray", "Strays."))
+	must.Write(t, filepath.Join(dir, "SKILL.md"), doc("stray", "Strays."))
 	now := time.Now().Add(-2 * time.Hour)
 	dated(t, dir, now)
 	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
 	for _, change := range []func(){
 		func() {},
-		func() { write(t, filepath.Join(dir, "group", "SKILL.md"), doc("group", "Groups.")) },
-		func() { write(t, filepath.Join(dir, "pie", "SKILL.md"), doc("pie", "Does pie.")) },
-		func() { try(t, os.Remove(filepath.Join(dir, "pie", "SKILL.md"))) },
-		func() { try(t, os.Remove(filepath.Join(dir, "SKILL.md"))) },
+		func() { must.Write(t, filepath.Join(dir, "group", "SKILL.md"), doc("group", "Groups.")) },
+		func() { must.Write(t, filepath.Join(dir, "pie", "SKILL.md"), doc("pie", "Does pie.")) },
+		func() { must.Do(t, os.Remove(filepath.Join(dir, "pie", "SKILL.md"))) },
+		func() { must.Do(t, os.Remove(filepath.Join(dir, "SKILL.md"))) },
 	} {
 		change()
 		now = now.Add(time.Minute)
 		dated(t, dir, now)
 		once := deferred(t, cfg)
 		_, err := once.Freshen(t.Context(), nil)
-		try(t, err)
+		must.Do(t, err)
 		fresh := cfg
 		fresh.DB = ""
 		if diff := cmp.Diff(known(t, scanned(t, fresh)), known(t, once)); diff != "" {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // aliases are the types of types.go.
@@ -24,7 +25,7 @@ var aliases = []any{
 // where "go doc" explains each field.
 func TestFieldsAreExplained(t *testing.T) {
 	f, err := parser.ParseFile(token.NewFileSet(), "types.go", nil, parser.ParseComments)
-	try(t, err)
+	must.Do(t, err)
 	declared := 0
 	for _, d := range f.Decls {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
@@ -70,10 +71,10 @@ func checkFields(t *testing.T, typ reflect.Type, seen map[reflect.Type]bool) {
 func declaration(t *testing.T, typ reflect.Type) (found *ast.StructType) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.FromSlash(strings.TrimPrefix(typ.PkgPath(), module+"/") + "/*.go"))
-	try(t, err)
+	must.Do(t, err)
 	for _, name := range names {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-		try(t, err)
+		must.Do(t, err)
 		ast.Inspect(f, func(n ast.Node) bool {
 			if s, ok := n.(*ast.TypeSpec); ok && s.Name.Name == typ.Name() {
 				if body, ok := s.Type.(*ast.StructType); ok {

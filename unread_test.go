@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/source/sourcetest"
 )
@@ -16,7 +17,7 @@ import (
 func half(t *testing.T) (*repertoire.Catalog, *sourcetest.Held) {
 	t.Helper()
 	cfg := repertoire.Config{Sources: []source.Source{memory(t, "old", 1, docs("bread", "cake"))}, DB: filepath.Join(t.TempDir(), "catalog.db")}
-	try(t, scanned(t, cfg).Close())
+	must.Do(t, scanned(t, cfg).Close())
 	held := sourcetest.Hold(memory(t, "new", 0, docs("pie", "tart")))
 	cfg.Sources = append(cfg.Sources, held)
 	cfg.Schedule, cfg.Background = "@every 1h", true
@@ -67,7 +68,7 @@ func TestUnread(t *testing.T) {
 		}()
 	}
 	_, err := c.Lookup(t.Context(), "bread", nil)
-	try(t, err)
+	must.Do(t, err)
 
 	held.Release()
 	if _, err := c.Body(t.Context(), "tart", nil); err != nil {
@@ -112,12 +113,12 @@ func TestUnreadAdded(t *testing.T) {
 					return sources, nil
 				}
 			}})
-		try(t, err)
+		must.Do(t, err)
 		t.Cleanup(func() { held.Release(); c.Close() })
 		close(looked)
 		for n := 0; n == 0; {
 			n, err = c.Unread(t.Context())
-			try(t, err)
+			must.Do(t, err)
 		}
 		want(t, "skills", list(t, c, nil, false), "bread", "cake")
 		got := make(chan error, 1)

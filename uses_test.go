@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	ranking "github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
@@ -22,9 +23,9 @@ func TestUsesDoors(t *testing.T) {
 	t.Parallel()
 	own, _ := folder(t, "own", docs("bread", "tart"))
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "SKILL.md"), doc("brioche", "Does brioche."))
+	must.Write(t, filepath.Join(dir, "SKILL.md"), doc("brioche", "Does brioche."))
 	private, err := source.Dir(dir, &source.Options{Label: "preloaded:x", Kind: source.KindPreloaded, Priority: -1})
-	try(t, err)
+	must.Do(t, err)
 	c := scanned(t, repertoire.Config{Sources: []source.Source{own, private},
 		Policy: &repertoire.Policy{Private: []string{source.KindPreloaded}}})
 	sees := []struct {
@@ -91,19 +92,19 @@ func TestScript(t *testing.T) {
 	for name, value := range map[string]string{"REPERTOIRE_CACHE": filepath.Join(home, "cache"), "REPERTOIRE_CONFIG": filepath.Join(home, "c.yaml"), "REPERTOIRE_DB": "", "XDG_CONFIG_HOME": "", "XDG_DATA_HOME": ""} {
 		t.Setenv(name, value)
 	}
-	write(t, filepath.Join(home, "c.yaml"), "bundled: false\nembedder: none\nagents: {a: {uses_skills: ./fetch, script: {output: 9}}}\n"+
+	must.Write(t, filepath.Join(home, "c.yaml"), "bundled: false\nembedder: none\nagents: {a: {uses_skills: ./fetch, script: {output: 9}}}\n"+
 		"scripts: [{skills: fetch, timeout: 2m, network: [443]}, {skills: \"*\", executor: bubblewrap}]\n")
-	write(t, filepath.Join(home, "fetch", "SKILL.md"), doc("fetch", "Fetches."))
-	write(t, filepath.Join(home, "p", ".agents", "skills", "fetch", "SKILL.md"), doc("fetch", "Fetches worse."))
+	must.Write(t, filepath.Join(home, "fetch", "SKILL.md"), doc("fetch", "Fetches."))
+	must.Write(t, filepath.Join(home, "p", ".agents", "skills", "fetch", "SKILL.md"), doc("fetch", "Fetches worse."))
 	cfg, err := repertoire.ReadConfig(filepath.Join(home, "p"), nil)
-	try(t, err)
+	must.Do(t, err)
 	cfg.Schedule = repertoire.Never
 	c, err := repertoire.Open(t.Context(), cfg)
-	try(t, err)
+	must.Do(t, err)
 	defer c.Close()
 	rescan(t, c)
 	a, err := c.Agent("a")
-	try(t, err)
+	must.Do(t, err)
 	for _, tt := range []struct {
 		agent *repertoire.Agent
 		want  repertoire.Script
@@ -145,6 +146,6 @@ func TestScriptOfStrangers(t *testing.T) {
 		if err != nil || len(got.Network) != tt.ports {
 			t.Errorf("%+v, %v", got, err)
 		}
-		try(t, c.Close())
+		must.Do(t, c.Close())
 	}
 }

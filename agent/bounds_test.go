@@ -14,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/toolset"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
@@ -43,9 +44,7 @@ func TestOutputForModels(t *testing.T) {
 			return agent.Message{Text: "done"}
 		})})
 		answer, err := a.Chat(t.Context(), "Convert this PDF to an image")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if len(got) > 33_000 || !utf8.ValidString(got) || !strings.Contains(got, "startéé") || !strings.Contains(got, "éend") ||
 			!strings.Contains(got, "bytes are left out here") || !strings.Contains(got, "truncated") || strings.ContainsAny(got, "\u202e\U000e0041\x1b") {
 			t.Errorf("tags %t: the model got %d bytes: %.100s", tags, len(got), got)
@@ -119,7 +118,7 @@ func TestAllowAgain(t *testing.T) {
 		nil,
 	} {
 		if change != nil {
-			toolTry(t, change())
+			must.Do(t, change())
 		}
 		if got := talk.Call(t.Context(), "run_skill_script", `{"skill_name":"pdf","command":"scripts/fields.sh"}`).Text; !strings.Contains(got, `exit_code="0"`) {
 			t.Errorf("run %d: %s", i, got)
@@ -228,7 +227,7 @@ func TestTemplateMarks(t *testing.T) {
 		}
 	}
 	system, err := agent.SystemPrompt(t.Context(), c, user, "Convert this PDF to an image", nil)
-	toolTry(t, err)
+	must.Do(t, err)
 	read.WriteString(system.Text)
 	got := read.String()
 	for _, mark := range []string{"<|im_", "<|eot", "<｜", "<end_of", "<start_of", "[/INST", "[INST"} {

@@ -17,6 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/usage"
@@ -26,14 +27,14 @@ import (
 func memoryCatalog(t testing.TB) *repertoire.Catalog {
 	t.Helper()
 	s, err := source.Files(toolSkills, &source.Options{Label: "team"})
-	toolTry(t, err)
+	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{
 		Sources: []source.Source{s}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
 	})
-	toolTry(t, err)
-	t.Cleanup(func() { toolTry(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	toolTry(t, err)
+	must.Do(t, err)
 	return c
 }
 
@@ -80,7 +81,7 @@ func TestChat(t *testing.T) {
 	})
 	c := a.NewConversation()
 	got, err := c.Chat(t.Context(), formPrompt)
-	toolTry(t, err)
+	must.Do(t, err)
 	if got.Text != "Filled in." || got.Iterations != 3 || got.Usage != (agent.Usage{In: 30, Out: 5}) || len(got.Events) != 7 {
 		t.Errorf("answer %+v", got)
 	}
@@ -92,7 +93,7 @@ func TestChat(t *testing.T) {
 		t.Errorf("events\n%q, want\n%q", seen, want)
 	}
 	got, err = c.Chat(t.Context(), "Fill in another PDF form with the same fields")
-	toolTry(t, err)
+	must.Do(t, err)
 	if got.Text != "Done again." || model.Rest() != 0 {
 		t.Errorf("answer %+v, %d turns left", got, model.Rest())
 	}
@@ -117,9 +118,9 @@ func checkTranscript(t *testing.T, got agent.Transcript) {
 		t.Errorf("skills %+v", got.Skills)
 	}
 	data, err := json.Marshal(got)
-	toolTry(t, err)
+	must.Do(t, err)
 	var back agent.Transcript
-	toolTry(t, json.Unmarshal(data, &back))
+	must.Do(t, json.Unmarshal(data, &back))
 	if !reflect.DeepEqual(got.Messages, back.Messages) || len(back.Events) != len(got.Events) || back.Usage != got.Usage {
 		t.Errorf("the transcript reads back as %+v", back)
 	}
@@ -141,7 +142,7 @@ func TestStream(t *testing.T) {
 	a := newAgent(t, agent.Config{Model: agenttest.New(first, agenttest.Say("Three skills.")), Catalog: memoryCatalog(t)})
 	var pieces []string
 	got, err := a.NewConversation().ChatStream(t.Context(), "Which skills are there?", func(p string) { pieces = append(pieces, p) })
-	toolTry(t, err)
+	must.Do(t, err)
 	if all := strings.Join(pieces, ""); all != "One moment. Three skills." || len(pieces) < 4 || got.Text != "Three skills." {
 		t.Errorf("pieces %q, answer %+v", pieces, got)
 	}
@@ -309,7 +310,7 @@ func TestRequest(t *testing.T) {
 	keep := executor(func(_ context.Context, r sandbox.Request) (sandbox.Result, error) {
 		got = r
 		if r.Files != nil {
-			toolTry(t, fstest.TestFS(r.Files, "SKILL.md", "references/fields.md", "scripts/fields.sh", "assets/form.bin"))
+			must.Do(t, fstest.TestFS(r.Files, "SKILL.md", "references/fields.md", "scripts/fields.sh", "assets/form.bin"))
 			data, err := fs.ReadFile(r.Files, "assets/form.bin")
 			if err != nil || string(data) != "\x00\x01\x02" {
 				t.Errorf("%q, %v", data, err)
@@ -360,7 +361,7 @@ func TestAgentOfConversation(t *testing.T) {
 		model := agenttest.New(ask, agenttest.Say("Hello.").Wants("already"))
 		c := newAgent(t, agent.Config{Model: model, Catalog: catalog, Agent: clerk, Instructions: instructions}).NewConversation()
 		got, err := c.Chat(t.Context(), "Hello")
-		toolTry(t, err)
+		must.Do(t, err)
 		want := []usage.Kind{usage.Loaded, usage.Offered, usage.Asked, usage.Asked}
 		var kinds []usage.Kind
 		for _, e := range got.Events {

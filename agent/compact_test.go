@@ -9,6 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -189,9 +190,9 @@ func TestCompactConversation(t *testing.T) {
 	)
 	c := newAgent(t, agent.Config{Model: model, Catalog: memoryCatalog(t)}).NewConversation()
 	_, err := c.Chat(t.Context(), formPrompt)
-	toolTry(t, err)
+	must.Do(t, err)
 	done, err := c.Compact(t.Context(), agent.CompactOptions{Tokens: 150, Skills: 60})
-	toolTry(t, err)
+	must.Do(t, err)
 	if !slices.Equal(done.Kept, []string{"starter"}) || !slices.Equal(done.Forgotten, []string{"pdf-forms"}) || done.After >= done.Before {
 		t.Errorf("%+v", done)
 	}
@@ -223,7 +224,7 @@ func TestHistory(t *testing.T) {
 	}}).NewConversation()
 	for range 12 {
 		_, err := c.Chat(t.Context(), formPrompt)
-		toolTry(t, err)
+		must.Do(t, err)
 	}
 	for i, q := range model.Asked() {
 		if _, done := agent.Compact(q.Messages, agent.CompactOptions{Tokens: 1 << 30}); done.Before > limit {

@@ -11,6 +11,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
 	"github.com/repertoire-skills/repertoire/agent/openai"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -18,12 +19,12 @@ import (
 func played(t *testing.T, script string, change func(*agent.Config)) *agent.Agent {
 	t.Helper()
 	turns, err := agenttest.Parse([]byte(script))
-	toolTry(t, err)
+	must.Do(t, err)
 	s := agenttest.New(turns...)
 	model, err := openai.New(openai.Config{BaseURL: agenttest.NewServer(t, s).URL, Model: "scripted", KeyEnv: "-"}, &openai.Options{
 		Sleep: func(context.Context, time.Duration) error { return nil },
 	})
-	toolTry(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if s.Rest() > 0 {
 			t.Errorf("%d turns were not asked for", s.Rest())
@@ -65,7 +66,7 @@ Done.
 `, nil)
 	var said []string
 	got, err := a.NewConversation().ChatStream(t.Context(), formPrompt, func(p string) { said = append(said, p) })
-	toolTry(t, err)
+	must.Do(t, err)
 	if got.Text != "Done." || got.Usage != (agent.Usage{In: 300, Out: 25}) || strings.Join(said, "") != "I look at it.Done." {
 		t.Errorf("%+v, said %q", got, said)
 	}

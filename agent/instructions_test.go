@@ -20,6 +20,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -43,7 +44,7 @@ func TestInstructions(t *testing.T) {
 
 func testInstructions(t *testing.T, file string) {
 	archive, err := txtar.ParseFile(file)
-	toolTry(t, err)
+	must.Do(t, err)
 	dir := t.TempDir()
 	var turns []agenttest.Turn
 	var kept []txtar.File
@@ -65,7 +66,7 @@ func testInstructions(t *testing.T, file string) {
 	model := agenttest.New(append(turns, agenttest.Say("Done."))...)
 	cfg.Model, cfg.Catalog, cfg.Instructions = model, openFolder(t, dir), true
 	_, err = newAgent(t, cfg).Chat(t.Context(), prompt)
-	toolTry(t, err)
+	must.Do(t, err)
 	for i, q := range model.Asked() {
 		name, text := "read."+strconv.Itoa(i), q.System
 		if i > 0 {
@@ -82,7 +83,7 @@ func testInstructions(t *testing.T, file string) {
 	}
 	if *update {
 		archive.Files = kept
-		toolTry(t, os.WriteFile(file, txtar.Format(archive), 0o644))
+		must.Do(t, os.WriteFile(file, txtar.Format(archive), 0o644))
 	}
 }
 
@@ -112,7 +113,7 @@ func settings(t *testing.T, comment string) (cfg agent.Config, prompt string) {
 		default:
 			err = errors.New("unknown line " + line)
 		}
-		toolTry(t, err)
+		must.Do(t, err)
 	}
 	return cfg, prompt
 }
@@ -128,22 +129,22 @@ func writeSkillFile(t testing.TB, path string, data []byte) {
 	if text, err := strconv.Unquote(strings.TrimSpace(string(data))); err == nil {
 		data = []byte(text)
 	}
-	toolTry(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	toolTry(t, os.WriteFile(path, data, mode))
-	toolTry(t, os.Chmod(path, mode))
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, data, mode))
+	must.Do(t, os.Chmod(path, mode))
 }
 
 // openFolder returns a catalog of the skills in a folder.
 func openFolder(t testing.TB, dir string) *repertoire.Catalog {
 	t.Helper()
 	s, err := source.Dir(dir, &source.Options{Label: "team"})
-	toolTry(t, err)
+	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{
 		Sources: []source.Source{s}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never, LoadRequired: true,
 	})
-	toolTry(t, err)
-	t.Cleanup(func() { toolTry(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	toolTry(t, err)
+	must.Do(t, err)
 	return c
 }

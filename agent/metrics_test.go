@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -58,8 +59,6 @@ func TestMetricsBounded(t *testing.T) {
 func written(t *testing.T, m *agent.Metrics) string {
 	t.Helper()
 	var b strings.Builder
-	if err := m.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Write(&b))
 	return b.String()
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
@@ -26,12 +27,12 @@ func TestMain(m *testing.M) {
 func TestReadme(t *testing.T) {
 	testsize.Long(t)
 	page, err := os.ReadFile("../docs/agents.md")
-	toolTry(t, err)
+	must.Do(t, err)
 	_, section, _ := bytes.Cut(page, []byte("\n## A program\n"))
 	_, program, _ := bytes.Cut(section, []byte("\n```go\n"))
 	program, _, _ = bytes.Cut(program, []byte("```\n"))
 	example, err := os.ReadFile("example_test.go")
-	toolTry(t, err)
+	must.Do(t, err)
 	if _, ask, ok := bytes.Cut(example, []byte("\n// ask answers")); !ok || !bytes.HasSuffix(program, ask) {
 		t.Errorf("its function ask differs from the example:\n%s", program)
 	}
@@ -43,7 +44,7 @@ func TestReadme(t *testing.T) {
 		t.Skip("needs the program go")
 	}
 	file := filepath.Join(t.TempDir(), "main.go")
-	toolTry(t, os.WriteFile(file, program, 0o644))
+	must.Do(t, os.WriteFile(file, program, 0o644))
 	if out, err := exec.CommandContext(t.Context(), goTool, "vet", file).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

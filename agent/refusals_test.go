@@ -9,6 +9,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -28,7 +29,7 @@ func holding(t *testing.T) *repertoire.Catalog {
 			writeSkillFile(t, filepath.Join(dir, name, "SKILL.md"), []byte(text))
 		}
 		s, err := source.Dir(dir, &source.Options{Label: string('a' + rune(i)), Kind: []string{"user", source.KindProject}[i], Priority: 9 - i})
-		toolTry(t, err)
+		must.Do(t, err)
 		sources, dirs = append(sources, s), append(dirs, dir)
 	}
 	writeSkillFile(t, filepath.Join(dirs[0], "tart", "large.md"), []byte(strings.Repeat("word ", 30_000)))
@@ -39,11 +40,11 @@ func holding(t *testing.T) *repertoire.Catalog {
 			Ask:      []string{source.KindProject}, Trusted: func(digest string) bool { return false },
 		},
 	})
-	toolTry(t, err)
-	t.Cleanup(func() { toolTry(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	toolTry(t, err)
-	toolTry(t, os.RemoveAll(filepath.Join(dirs[0], "gone")))
+	must.Do(t, err)
+	must.Do(t, os.RemoveAll(filepath.Join(dirs[0], "gone")))
 	return c
 }
 
@@ -66,7 +67,7 @@ func TestRefusals(t *testing.T) {
 			model := agenttest.New(agenttest.Say(test.answer), agenttest.Say("Done."))
 			a := newAgent(t, agent.Config{Model: model, Catalog: c, Agent: who, Instructions: true})
 			_, err := a.Chat(t.Context(), "bake something")
-			toolTry(t, err)
+			must.Do(t, err)
 			messages := model.Asked()[1].Messages
 			got := messages[len(messages)-1].Text
 			if !strings.Contains(got, test.want) {
@@ -89,7 +90,7 @@ func TestFullMessage(t *testing.T) {
 	model := agenttest.New(agenttest.Say(strings.Repeat("<read_resource skill=tart>long.md</read_resource>\n", 10)), agenttest.Say("Done."))
 	a := newAgent(t, agent.Config{Model: model, Catalog: openFolder(t, dir), Instructions: true})
 	_, err := a.Chat(t.Context(), "bake a tart")
-	toolTry(t, err)
+	must.Do(t, err)
 	messages := model.Asked()[1].Messages
 	got := messages[len(messages)-1].Text
 	if n := strings.Count(got, "<resource_content"); n != 5 || !strings.HasSuffix(got, "if you still need them.\n") {

@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/sandbox/virtual"
 	"github.com/repertoire-skills/repertoire/search"
@@ -25,7 +26,7 @@ func boxed(t *testing.T, cfg agent.Config) (*agent.Agent, string) {
 		t.Skip("the virtual executor does not run on Windows")
 	}
 	c, dir := toolCatalog(t, runSkills)
-	toolTry(t, os.Chmod(filepath.Join(dir, "other", "scripts", "hello.sh"), 0o644)) // "sh FILE" needs no permission to run it
+	must.Do(t, os.Chmod(filepath.Join(dir, "other", "scripts", "hello.sh"), 0o644)) // "sh FILE" needs no permission to run it
 	cfg.Catalog = c
 	if cfg.Executor == nil {
 		cfg.Executor = virtual.New(virtual.Options{})
@@ -65,7 +66,7 @@ func TestConversationsApart(t *testing.T) {
 
 	// What the program put into the sandbox, each conversation begins with.
 	_, err := box.Run(t.Context(), "echo given > /given")
-	toolTry(t, err)
+	must.Do(t, err)
 	has(t, "a new conversation", shell(a.NewConversation(), "cat /given"), "<stdout>\ngiven\n</stdout>")
 }
 
@@ -75,7 +76,7 @@ func TestSandboxToolText(t *testing.T) {
 	for want, define := range map[string]func(context.Context, string) ([]agent.Tool, error){
 		"Each call has a new sandbox": a.Tools, "stay from one call to the next": a.NewConversation().Tools} {
 		tools, err := define(t.Context(), "")
-		toolTry(t, err)
+		must.Do(t, err)
 		has(t, "the tool", tools[0].Description, want)
 	}
 }
@@ -149,6 +150,6 @@ func TestExecutorOfSkill(t *testing.T) {
 func encode(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
-	toolTry(t, err)
+	must.Do(t, err)
 	return string(data)
 }

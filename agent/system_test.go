@@ -11,18 +11,12 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // kitchen is a catalog of skills in memory; one of the files is on disk, in the folder that
 // kitchen returns.
@@ -40,26 +34,26 @@ func kitchen(t *testing.T, cfg repertoire.Config) (*repertoire.Catalog, string) 
 		"long/SKILL.md":      doc("long", "", strings.Repeat("Stir it again and again. ", 200)),
 		"cook\"><x/SKILL.md": doc("cook", "", "Cook it."),
 	}, &source.Options{Label: "memory", Priority: 1})
-	try(t, err)
+	must.Do(t, err)
 	dir := t.TempDir()
-	try(t, os.Mkdir(filepath.Join(dir, "disk"), 0o700))
-	try(t, os.WriteFile(filepath.Join(dir, "disk", "SKILL.md"), []byte(doc("disk", "", "Spin it.")), 0o600))
+	must.Do(t, os.Mkdir(filepath.Join(dir, "disk"), 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "disk", "SKILL.md"), []byte(doc("disk", "", "Spin it.")), 0o600))
 	disk, err := source.Dir(dir, &source.Options{Label: "disk"})
-	try(t, err)
+	must.Do(t, err)
 	cfg.Sources, cfg.DB, cfg.Schedule = []source.Source{memory, disk}, filepath.Join(t.TempDir(), "catalog.db"), repertoire.Never
 	cfg.Policy = &repertoire.Policy{Disabled: []search.Ban{{Rules: repertoire.Rules{Names: []string{"secret"}}}}}
 	c, err := repertoire.Open(t.Context(), cfg)
-	try(t, err)
-	t.Cleanup(func() { try(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	return c, dir
 }
 
 func system(t *testing.T, c *repertoire.Catalog, a *repertoire.Agent, prompt string, o *agent.SystemOptions) agent.System {
 	t.Helper()
 	s, err := agent.SystemPrompt(t.Context(), c, a, prompt, o)
-	try(t, err)
+	must.Do(t, err)
 	if s.Tokens != words.Tokens(s.Text) {
 		t.Errorf("%d tokens, but the text has %d", s.Tokens, words.Tokens(s.Text))
 	}
@@ -159,7 +153,7 @@ func TestSystemForged(t *testing.T) {
 func TestSystemProblems(t *testing.T) {
 	t.Parallel()
 	c, dir := kitchen(t, repertoire.Config{})
-	try(t, os.Remove(filepath.Join(dir, "disk", "SKILL.md")))
+	must.Do(t, os.Remove(filepath.Join(dir, "disk", "SKILL.md")))
 	a := &repertoire.Agent{Name: "a", Uses: []string{"absent", "secret", "oven", "disk", "bread"},
 		Places: map[repertoire.Rule]repertoire.Place{{Key: "uses_skills", Text: "absent"}: {File: "c.yaml", Line: 7}}}
 	s := system(t, c, a, "", nil)

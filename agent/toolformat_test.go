@@ -15,6 +15,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/tool"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // updating reports whether the flag -update is given, which the tests of instructions define.
@@ -33,26 +34,26 @@ func TestFormats(t *testing.T) {
 	c, _ := toolCatalog(t, nil)
 	for _, file := range files {
 		archive, err := txtar.ParseFile(file)
-		toolTry(t, err)
+		must.Do(t, err)
 		in, want := []txtar.File{}, make(map[string]string)
 		var tools []agent.Tool
 		for _, f := range archive.Files {
 			if want[f.Name] = string(f.Data); f.Name == "tools.json" {
-				toolTry(t, json.Unmarshal(f.Data, &tools))
+				must.Do(t, json.Unmarshal(f.Data, &tools))
 				in = append(in, f)
 			}
 		}
 		if tools == nil {
 			a := newAgent(t, agent.Config{Catalog: c, Executor: echo{}, Offer: []string{"read_skill", "search_skills", "get_skill", "list_skills", "read_skill_resource", "run_skill_script"}})
 			tools, err = a.Tools(t.Context(), "")
-			toolTry(t, err)
+			must.Do(t, err)
 		}
 		for _, format := range tool.Formats() {
 			data, err := tool.Write(format, tools)
-			toolTry(t, err)
+			must.Do(t, err)
 			checkFormat(t, format, data)
 			var b bytes.Buffer
-			toolTry(t, json.Indent(&b, data, "", "  "))
+			must.Do(t, json.Indent(&b, data, "", "  "))
 			b.WriteByte('\n')
 			name := string(format) + ".json"
 			if diff := cmp.Diff(want[name], b.String()); diff != "" && !updating() {
@@ -62,7 +63,7 @@ func TestFormats(t *testing.T) {
 		}
 		if updating() {
 			archive.Files = in
-			toolTry(t, os.WriteFile(file, txtar.Format(archive), 0o644))
+			must.Do(t, os.WriteFile(file, txtar.Format(archive), 0o644))
 		}
 	}
 	if _, err := tool.Write("opnai", nil); err == nil || !strings.Contains(err.Error(), "did you mean openai") {
@@ -74,7 +75,7 @@ func TestFormats(t *testing.T) {
 func checkFormat(t *testing.T, format tool.Format, data []byte) {
 	t.Helper()
 	var list []map[string]any
-	toolTry(t, json.Unmarshal(data, &list))
+	must.Do(t, json.Unmarshal(data, &list))
 	switch format {
 	case tool.Gemini:
 		for _, d := range list[0]["functionDeclarations"].([]any) {

@@ -11,6 +11,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/sandbox/virtual"
 )
@@ -82,7 +83,7 @@ func TestSandboxExecute(t *testing.T) {
 	a := newAgent(t, agent.Config{Catalog: c, Agent: clerkOf(), Executor: virtual.New(virtual.Options{}), Offer: []string{"read_skill", "sandbox_execute"}})
 	talk := a.NewConversation()
 	tools, err := talk.Tools(t.Context(), "")
-	toolTry(t, err)
+	must.Do(t, err)
 	if got := toolNames(tools); !slices.Equal(got, []string{"read_skill", "sandbox_execute"}) {
 		t.Errorf("tools %q", got)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/usage"
@@ -44,38 +45,31 @@ Feed the starter, then wait.
 	"payroll/SKILL.md": "---\nname: payroll\ndescription: Compute the payroll of the company.\n---\nSecret steps.\n",
 }
 
-func toolTry(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // toolCatalog returns a catalog of skills on disk, and their folder.
 func toolCatalog(t testing.TB, files map[string]string, agents ...*repertoire.Agent) (*repertoire.Catalog, string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		toolTry(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		toolTry(t, os.WriteFile(path, []byte(text), 0o755))
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o755))
 	}
 	s, err := source.Dir(dir, &source.Options{Label: "team"})
-	toolTry(t, err)
+	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{
 		Sources: []source.Source{s}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never, Agents: agents, LoadRequired: true,
 	})
-	toolTry(t, err)
-	t.Cleanup(func() { toolTry(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	toolTry(t, err)
+	must.Do(t, err)
 	return c, dir
 }
 
 func newAgent(t testing.TB, cfg agent.Config) *agent.Agent {
 	t.Helper()
 	a, err := agent.New(cfg)
-	toolTry(t, err)
+	must.Do(t, err)
 	return a
 }
 
@@ -242,7 +236,7 @@ func TestLoadedOnce(t *testing.T) {
 	if got := get(other, "get_skill", args); got["already_loaded"] != nil {
 		t.Errorf("another conversation: %v", got)
 	}
-	toolTry(t, os.WriteFile(filepath.Join(dir, "starter/SKILL.md"), []byte(toolSkills["starter/SKILL.md"]+"Twice.\n"), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "starter/SKILL.md"), []byte(toolSkills["starter/SKILL.md"]+"Twice.\n"), 0o600))
 	if got := get(talk, "get_skill", args); got["instructions"] != "Feed it daily.\nTwice." {
 		t.Errorf("after a change: %v", got)
 	}
@@ -274,7 +268,7 @@ func TestTools(t *testing.T) {
 	} {
 		a := newAgent(t, agent.Config{Catalog: c, Agent: test.agent, Offer: test.offer})
 		tools, err := a.Tools(t.Context(), test.prompt)
-		toolTry(t, err)
+		must.Do(t, err)
 		var names []string
 		for _, tool := range tools {
 			names = append(names, tool.Name)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/source/sourcetest"
 )
@@ -14,20 +15,20 @@ import (
 // TestUnread: a model learns that a folder of skills has not been read yet, and what to do.
 func TestUnread(t *testing.T) {
 	old, err := source.Files(toolSkills, &source.Options{Label: "team", Priority: 1})
-	toolTry(t, err)
+	must.Do(t, err)
 	added, err := source.Files(map[string]string{"pie/SKILL.md": "---\nname: pie\ndescription: Bakes pies.\n---\nBake it.\n"}, &source.Options{Label: "new"})
-	toolTry(t, err)
+	must.Do(t, err)
 	cfg := repertoire.Config{Sources: []source.Source{old}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never}
 	before, err := repertoire.Open(t.Context(), cfg)
-	toolTry(t, err)
+	must.Do(t, err)
 	_, err = before.Owner().Rescan(t.Context(), nil)
-	toolTry(t, err)
-	toolTry(t, before.Close())
+	must.Do(t, err)
+	must.Do(t, before.Close())
 	held := sourcetest.Hold(added)
 	cfg.Sources, cfg.Schedule, cfg.Background = append(cfg.Sources, held), "@every 1h", true
 	c, err := repertoire.Open(t.Context(), cfg)
-	toolTry(t, err)
-	t.Cleanup(func() { held.Release(); toolTry(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { held.Release(); must.Do(t, c.Close()) })
 
 	const part = "so far this is part of the catalog: 1 folder has not been read yet, so try again in a moment"
 	a := newAgent(t, agent.Config{Catalog: c})

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -135,17 +136,13 @@ func TestBlocksAreReal(t *testing.T) {
 		d.Queries = append(d.Queries, Query{ID: "more" + string(rune('0'+i)), Text: text, Kind: "none"})
 	}
 	c, err := NewCatalog(t.Context(), d, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close() // a file in the temporary folder
 	p := contextprovider.New(c.search, nil)
 	seen := make(map[bool]int)
 	for _, threshold := range []float64{search.Always, .01, .3, rank.DefaultGate().Threshold, .999} {
 		s, err := Run(t.Context(), c, d, &Options{Threshold: threshold})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if want := max(0, threshold); s.Gate.Threshold != want {
 			t.Errorf("threshold %v, want %v", s.Gate.Threshold, want)
 		}
@@ -155,9 +152,7 @@ func TestBlocksAreReal(t *testing.T) {
 					continue
 				}
 				b, err := p.Block(t.Context(), q.Text, contextprovider.Budget{Threshold: threshold, Command: "skills"}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				seen[len(b.Skills) > 0]++
 				if fitting := len(ranksOf(c.idsOf(b.Skills), q.Wanted)); a.Injected != len(b.Skills) || a.Fitting != fitting || a.Tokens != b.Tokens {
 					t.Errorf("%q at %g: %d listed, %d fitting, %d tokens; the provider: %d, %d, %d",

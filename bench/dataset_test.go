@@ -13,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -37,13 +38,9 @@ const (
 func folder(t *testing.T, files ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "pets")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(dir, 0o700))
 	for i := 0; i < len(files); i += 2 {
-		if err := os.WriteFile(filepath.Join(dir, files[i]), []byte(files[i+1]), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, files[i]), []byte(files[i+1]), 0o600))
 	}
 	return dir
 }
@@ -51,9 +48,7 @@ func folder(t *testing.T, files ...string) string {
 func pets(t *testing.T) *Dataset {
 	t.Helper()
 	d, err := readSet(folder(t, "corpus.jsonl", corpus, "queries.jsonl", queries, "qrels.tsv", qrels), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return d
 }
 
@@ -71,9 +66,7 @@ func TestRead(t *testing.T) {
 	}
 	var ids []string
 	for doc, err := range d.Corpus {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		ids = append(ids, doc.ID)
 		if len([]rune(doc.Skill.Description)) > skill.MaxDescription || doc.Skill.Digest == "" {
 			t.Errorf("%s: %+v", doc.ID, doc.Skill)
@@ -89,9 +82,7 @@ func TestReadCorpus(t *testing.T) {
 	var zipped strings.Builder
 	z := gzip.NewWriter(&zipped)
 	_, err := z.Write([]byte(`{"name":"cat"}` + "\n\n" + `{"id":"x","name":"dog"}`))
-	if err := errors.Join(err, z.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, z.Close()))
 	dir := folder(t, "a.jsonl", `{"name":"cat"}`+"\n{}", "b.jsonl.gz", zipped.String(), "c.gz", "plain", "d.gz", zipped.String()[:zipped.Len()-9])
 	for _, tt := range []struct{ file, want string }{
 		{"a.jsonl", "line 1: cat; a.jsonl:2: id and name are needed; "},
@@ -118,9 +109,7 @@ func TestReadCorpus(t *testing.T) {
 // TestSearch: hits come with the IDs of their documents.
 func TestSearch(t *testing.T) {
 	c, err := NewCatalog(t.Context(), pets(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close()
 	answer, ids, err := c.Search(t.Context(), search.Query{Text: "kitten yarn"})
 	if err != nil || len(answer.Hits) != 1 || answer.Hits[0].Name != "Cat-2" || ids[0] != "b/cat" {
@@ -147,9 +136,7 @@ func TestBadDatasets(t *testing.T) {
 		{"unknown skill", "qrels.tsv", header + "q1\tdog\t1\n", `qrels.tsv:2: the corpus has no skill "dog"`},
 	} {
 		dir := folder(t, "corpus.jsonl", corpus, "queries.jsonl", queries, "qrels.tsv", qrels)
-		if err := os.WriteFile(filepath.Join(dir, tt.file), []byte(tt.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, tt.file), []byte(tt.text), 0o600))
 		d, err := readSet(dir, "")
 		if err == nil {
 			var c *Catalog
@@ -173,9 +160,7 @@ func TestNoCorpus(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	d, err := readSet(dir, folder(t, "corpus.jsonl", corpus))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for doc, err := range d.Corpus {
 		if err != nil || doc.ID != "a/cat" {
 			t.Errorf("first skill %q, %v", doc.ID, err)
@@ -188,13 +173,9 @@ func TestRun(t *testing.T) {
 	d := pets(t)
 	for _, mode := range []Mode{Text, Vector, Hybrid} {
 		c, err := NewCatalog(t.Context(), d, &Setup{Mode: mode, Embedder: new(embedtest.Fake)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		s, err := Run(t.Context(), c, d, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
@@ -216,19 +197,13 @@ func TestRun(t *testing.T) {
 // nothing waits for it with a deadline.
 func TestRunBusy(t *testing.T) {
 	embedder, err := static.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d := pets(t)
 	c, err := NewCatalog(t.Context(), d, &Setup{Mode: Hybrid, Embedder: embedder, Deadline: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close() // a file in the temporary folder
 	s, err := Run(t.Context(), c, d, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if diff := cmp.Diff(map[string]int{"hybrid": 4}, s.Modes); diff != "" {
 		t.Errorf("modes (-want +got):\n%s", diff)
 	}
@@ -267,18 +242,12 @@ func TestShared(t *testing.T) {
 		t.Skip("no shared data sets:", err)
 	}
 	d, err := readSet(dir, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c, err := NewCatalog(t.Context(), d, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close()
 	s, err := Run(t.Context(), c, d, &Options{Limit: 15})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if s.Skills != 49 || s.Prompts != 15 || s.Metrics[0].Value < .5 {
 		t.Errorf("%d skills, %d prompts, %+v", s.Skills, s.Prompts, s.Metrics)
 	}
@@ -288,14 +257,10 @@ func TestShared(t *testing.T) {
 func TestTwins(t *testing.T) {
 	d := pets(t)
 	c, err := NewCatalog(t.Context(), d, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close()
 	list, err := c.search.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var names []string
 	for _, e := range list {
 		names = append(names, e.Name)

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 const distractors = `{"id":"plants","name":"greenhouse","description":"Waters the balcony flowers.","body":"A copy of plants."}
@@ -29,12 +30,8 @@ func TestDistract(t *testing.T) {
 		{&m.Dataset, func(c *Catalog) error { return Distract(t.Context(), c, m, &s, nil) }},
 	} {
 		c, err := NewCatalog(t.Context(), step.set, setup)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := step.ask(c); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, step.ask(c))
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
@@ -62,18 +59,12 @@ func TestDistract(t *testing.T) {
 func TestNearMisses(t *testing.T) {
 	measure := func(more string) Set {
 		d, err := readSet(folder(t, "corpus.jsonl", corpus, "queries.jsonl", queries+more, "qrels.tsv", qrels), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		c, err := NewCatalog(t.Context(), d, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer c.Close() // a file in the temporary folder
 		s, err := Run(t.Context(), c, d, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return s
 	}
 	s := measure(`{"id":"n1","query":"/plants","kind":"near_miss","owner_skill":"plants","style":"terse"}

@@ -2,13 +2,13 @@ package bench
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -17,11 +17,8 @@ import (
 // everydayNames are 500 everyday words.
 func everydayNames(t *testing.T) []string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.FromSlash("testdata/everyday.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Fields(string(data))
+	data := must.Read(t, filepath.FromSlash("testdata/everyday.txt"))
+	return strings.Fields(data)
 }
 
 // everyday returns skills that have the names and help with nothing in particular.
@@ -65,13 +62,9 @@ func with(d *Dataset, more []Document) *Dataset {
 func indexed(t *testing.T, d *Dataset) *Catalog {
 	t.Helper()
 	embedder, err := static.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c, err := NewCatalog(t.Context(), d, &Setup{Mode: Hybrid, Embedder: embedder})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -84,9 +77,7 @@ func indexed(t *testing.T, d *Dataset) *Catalog {
 func hit1(t *testing.T, d *Dataset) float64 {
 	t.Helper()
 	s, err := Run(t.Context(), indexed(t, d), d, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, m := range s.Metrics {
 		if m.Name == "hit@1" {
 			return m.Value
@@ -100,9 +91,7 @@ func hit1(t *testing.T, d *Dataset) float64 {
 func ownSet(t *testing.T) *Dataset {
 	t.Helper()
 	src, err := source.Dir(filepath.FromSlash("../testdata/skills"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d := &Dataset{Name: "own", Corpus: sourceCorpus(t.Context(), src)}
 	for i, q := range readQueries(t, filepath.FromSlash("../testdata/queries.tsv")) {
 		query := Query{ID: fmt.Sprint(i), Text: q.prompt, Kind: "none"}
@@ -131,9 +120,7 @@ func TestEverydayNames(t *testing.T) {
 				t.Skip("needs REPERTOIRE_LONG=1")
 			}
 			d, err := readSet(filepath.Dir(sharedFile(t, "bench/"+name+"/queries.jsonl")), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			checkEveryday(t, d, everydayNames(t), .011)
 		})
 	}
@@ -164,9 +151,7 @@ func TestEverydaySmallTalk(t *testing.T) {
 		"use the follow-up skill":            "follow-up",
 	} {
 		block, err := provider.Block(t.Context(), prompt, contextprovider.Budget{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		names := []string{}
 		for _, h := range block.Skills {
 			names = append(names, h.Name)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -15,25 +16,17 @@ import (
 func TestFittingLosesNothing(t *testing.T) {
 	testsize.Long(t)
 	e, err := static.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d, err := readSet(filepath.Dir(sharedFile(t, "bench/metatool/corpus.jsonl")), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c, err := NewCatalog(t.Context(), d, &Setup{Mode: Hybrid, Embedder: e})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close()
 	wanted, lost := 0, 0
 	for _, q := range d.Sample(testsize.Rounds(120, 4250), 1) {
 		found := func(fitting bool) int {
 			_, ids, err := c.Search(t.Context(), search.Query{Text: q.Text, Limit: 10, Fitting: fitting})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return len(slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(q.Wanted, id) }))
 		}
 		all := found(false)

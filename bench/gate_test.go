@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -20,13 +21,9 @@ func TestMain(m *testing.M) { testsize.Main(m) }
 func TestGateHolds(t *testing.T) {
 	testsize.Long(t)
 	prompts, err := ReadQueries(sharedFile(t, "bench/no-skill-prompts/queries.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	more, err := ReadQueries(sharedFile(t, "bench/metatool/queries.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, q := range more {
 		if q.NeedsNone() {
 			prompts = append(prompts, q)
@@ -34,9 +31,7 @@ func TestGateHolds(t *testing.T) {
 	}
 	skills := publishedSkills(t, testsize.Rounds(500, 2000))
 	embedder, err := static.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, n := range []int{50, len(skills)} {
 		d := &Dataset{Name: "published", Queries: prompts, Corpus: func(yield func(Document, error) bool) {
 			for i, s := range skills[:n] {
@@ -46,13 +41,9 @@ func TestGateHolds(t *testing.T) {
 			}
 		}}
 		c, err := NewCatalog(t.Context(), d, &Setup{Mode: Hybrid, Embedder: embedder})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		s, err := Run(t.Context(), c, d, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
@@ -78,9 +69,7 @@ func publishedSkills(t *testing.T, n int) []*skill.Skill {
 	t.Helper()
 	var list []*skill.Skill
 	for d, err := range ReadCorpus(sharedFile(t, "corpus/skills.jsonl.gz")) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if list = append(list, d.Skill); len(list) == testsize.Rounds(1500, math.MaxInt) {
 			break // reading all takes most of the time of the test
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -20,9 +21,7 @@ import (
 func ownSkills(tb testing.TB) iter.Seq2[Document, error] {
 	tb.Helper()
 	src, err := source.Dir(filepath.FromSlash("../testdata/skills"), nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 	return sourceCorpus(tb.Context(), src)
 }
 
@@ -31,9 +30,7 @@ func collect(tb testing.TB, seed uint64, corpus iter.Seq2[Document, error], n in
 	tb.Helper()
 	var list []Document
 	for d, err := range generate(seed, corpus, n) {
-		if err != nil {
-			tb.Fatal(err)
-		}
+		must.Do(tb, err)
 		list = append(list, d)
 	}
 	if len(list) != n {
@@ -80,9 +77,7 @@ func TestGenerateValid(t *testing.T) {
 			untagged := *d.Skill
 			untagged.Tags = nil // the specification knows none
 			text, err := skillText(d.Skill.Name, &untagged)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			parsed, err := skill.ParseBytes(text, d.Skill.Path, d.Skill.Name)
 			if err != nil {
 				t.Fatalf("%s: %q: %v", name, d.Skill.Name, err)
@@ -163,9 +158,7 @@ func TestGenerateShape(t *testing.T) {
 	for name, corpus := range corpora {
 		var real []Document
 		for d, err := range corpus {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			real = append(real, d)
 		}
 		want, got := shapeOf(real), shapeOf(collect(t, 4, corpus, len(real)))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/apiclient"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestMeasureLoad: all requests are counted, answers and errors apart; a server that answers
@@ -36,14 +37,10 @@ func TestMeasureLoad(t *testing.T) {
 	}))
 	defer server.Close()
 	c, err := apiclient.New(server.URL, &apiclient.Options{Connections: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	o := &LoadOptions{Client: c, Agent: "keeper", Prompts: []string{"one", "two", "three"}, Clients: 4, Duration: 30 * time.Millisecond}
 	l, err := MeasureLoad(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if l.Requests != int(asked.Load())-4 || l.Requests < 4 || l.Failed == 0 || l.PerS <= 0 || l.P50MS > l.P99MS || l.P99MS > l.P999MS || l.P999MS > l.MaxMS || l.Offered <= 0 || l.Offered >= 1 {
 		t.Errorf("%+v of %d", l, asked.Load())
 	}

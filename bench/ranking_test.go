@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -27,9 +28,7 @@ type labelled struct {
 func readQueries(t *testing.T, name string) []labelled {
 	t.Helper()
 	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	var list []labelled
 	lines := bufio.NewScanner(f)
@@ -47,9 +46,7 @@ func readQueries(t *testing.T, name string) []labelled {
 		}
 		list = append(list, q)
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, lines.Err())
 	return list
 }
 
@@ -57,22 +54,16 @@ func readQueries(t *testing.T, name string) []labelled {
 func open(t *testing.T) *repertoire.Catalog {
 	t.Helper()
 	src, err := source.Dir(filepath.FromSlash("../testdata/skills"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{
 		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { c.Close() })
 	if _, err := c.Owner().Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Owner().Calibrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Owner().Calibrate(t.Context()))
 	return c
 }
 
@@ -87,13 +78,9 @@ func TestRanking(t *testing.T) {
 	offered, unasked, none := 0, 0, 0
 	for _, q := range queries {
 		answer, err := c.Search(t.Context(), repertoire.Query{Text: q.prompt, Limit: 10})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		block, err := c.Block(t.Context(), q.prompt, repertoire.Budget{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		names, listed := namesOf(answer.Hits), namesOf(block.Skills)
 		rankings, wanted = append(rankings, names), append(wanted, q.wanted)
 		switch {
@@ -157,17 +144,11 @@ func anyOf(wanted, among []string) bool {
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		must.Do(t, os.WriteFile(name, got, 0o666))
 	}
 	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); diff != "" {
 		t.Errorf("%s (-want +got; go test ./bench -update rewrites it):\n%s", name, diff)
 	}

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -49,9 +50,7 @@ func TestMeasureSpeed(t *testing.T) {
 	s, err := MeasureSpeed(t.Context(), &SpeedOptions{
 		Sizes: []int{10, 90}, Compiled: []int{70}, Corpus: ownSkills(t), Rounds: 1, While: time.Millisecond, Dir: dir, Step: func(what string) { steps = append(steps, what) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(s.Sizes) != 3 || s.Sizes[0].Origin != "corpus" || s.Sizes[1].Origin != "synthetic" || len(steps) < 8 {
 		t.Errorf("%+v, steps %q", s, steps)
 	}
@@ -105,9 +104,7 @@ func TestTasks(t *testing.T) {
 	dir := t.TempDir()
 	task := Task{Name: "compile", Root: filepath.Join(dir, "skills"), DB: filepath.Join(dir, "db", "catalog.db"), Corpus: ownSkills(t), Skills: 30}
 	result, err := task.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if s := result.(IndexSpeed); s.TextBytes == 0 || s.CatalogBytes == 0 || s.Seconds <= 0 || runtime.GOOS == "linux" && (s.PeakRSS == 0 || s.CorpusRSS == 0) {
 		t.Errorf("%+v", s)
 	}
@@ -169,20 +166,14 @@ func TestUnpack(t *testing.T) {
 		yield(Document{ID: "empty", Skill: &skill.Skill{Meta: skill.Meta{Name: "empty"}}}, nil)
 	}
 	m := &meter{SpeedOptions: &SpeedOptions{Corpus: same}, dir: t.TempDir()}
-	if err := m.write(t.Context(), same, 9); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.write(t.Context(), same, 9))
 	var names []string
 	for _, file := range m.skills {
 		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		s, err := skill.Parse(f, "SKILL.md")
 		f.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		names = append(names, s.Name)
 		if s.Description != "It: \"quotes\" & <tags>" || !slices.Equal(s.Tags, []string{"a: b", "c"}) || s.Body != "Body.\n" || s.Name != filepath.Base(filepath.Dir(file)) {
 			t.Errorf("%+v", s)
@@ -219,9 +210,7 @@ func BenchmarkBlock(b *testing.B) {
 				}
 				b.Run(fmt.Sprintf("%s/skills=%d/vectors=%v", l.Name, n, vectors), func(b *testing.B) {
 					c, err := l.open(b.Context(), m.root(), filepath.Join(b.TempDir(), "catalog.db"), embedder)
-					if err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, err)
 					defer c.Close()
 					if _, err := c.Rescan(b.Context(), nil); err != nil {
 						b.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
@@ -38,9 +39,7 @@ func TestStuffing(t *testing.T) {
 		edit(&list[1])
 		c := indexed(t, with(&Dataset{Name: "stuffed", Queries: []Query{{ID: "q", Text: prompt}}, Corpus: func(func(Document, error) bool) {}}, list))
 		a, ids, err := c.Search(t.Context(), search.Query{Text: prompt, Limit: 100, Threshold: search.Always})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		at := slices.Index(ids, docs[1].ID)
 		if ids[0] != docs[0].ID || at < 0 {
 			t.Fatalf("found %q", ids)

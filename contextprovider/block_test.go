@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
@@ -38,7 +39,7 @@ func tools(n int) map[string]string {
 func (k *kit) relevant(t *testing.T, prompt string) []search.Hit {
 	t.Helper()
 	a, err := k.search.Search(t.Context(), search.Query{Text: prompt, Limit: 100})
-	try(t, err)
+	must.Do(t, err)
 	return slices.DeleteFunc(a.Hits, func(h search.Hit) bool { return !h.Relevant })
 }
 
@@ -214,7 +215,7 @@ func TestPinnedUnreadable(t *testing.T) {
 		"forms/SKILL.md": doc("forms", "Fills in forms.", "Use a pen.\n"),
 	})
 	k := open(t, src)
-	try(t, os.Remove(filepath.Join(dir, "rules", "SKILL.md")))
+	must.Do(t, os.Remove(filepath.Join(dir, "rules", "SKILL.md")))
 	a := &search.Agent{Name: "a", Pinned: []string{"rules", "style"}}
 	b := k.block(t, "skill forms", contextprovider.Budget{}, a)
 	if len(b.Pinned) != 1 || b.Pinned[0].ID != "style" || !slices.Equal(names(b.Skills), []string{"forms"}) {

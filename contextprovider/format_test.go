@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -115,7 +116,7 @@ func TestReferencePrompts(t *testing.T) {
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skipf("%s is not here; TestAvailableSkills holds cases of the same kind", name)
 	}
-	try(t, err)
+	must.Do(t, err)
 	defer file.Close()
 	n := 0
 	lines := bufio.NewScanner(file)
@@ -125,13 +126,13 @@ func TestReferencePrompts(t *testing.T) {
 			promptCase
 			Op string
 		}
-		try(t, json.Unmarshal(lines.Bytes(), &c))
+		must.Do(t, json.Unmarshal(lines.Bytes(), &c))
 		if c.Op == "to_prompt" {
 			n++
 			t.Run(c.ID, c.run)
 		}
 	}
-	try(t, lines.Err())
+	must.Do(t, lines.Err())
 	if n != 4 {
 		t.Errorf("%d cases, want 4", n)
 	}
@@ -143,16 +144,16 @@ func (c promptCase) run(t *testing.T) {
 	dir := t.TempDir()
 	for _, f := range c.Files {
 		if f.Type == "file" {
-			write(t, filepath.Join(dir, filepath.FromSlash(f.Path)), f.Content)
+			must.Write(t, filepath.Join(dir, filepath.FromSlash(f.Path)), f.Content)
 		}
 	}
 	src, err := source.Dir(dir, nil)
-	try(t, err)
+	must.Do(t, err)
 	byDir := make(map[string]search.Hit)
 	for ref, err := range src.Skills(t.Context(), nil) {
-		try(t, err)
+		must.Do(t, err)
 		s, err := ref.Load()
-		try(t, err)
+		must.Do(t, err)
 		byDir[s.Dir()] = hit(s.Name, s.Description, s.Location)
 	}
 	var hits []search.Hit
@@ -197,7 +198,7 @@ func TestForm(t *testing.T) {
 		for _, tt.budget.Format = range contextprovider.Formats() {
 			tt.budget.ListPinned = true
 			b, err := contextprovider.New(one{entry}, nil).Block(t.Context(), "x", tt.budget, &search.Agent{Name: "a"})
-			try(t, err)
+			must.Do(t, err)
 			shown := strings.Contains(b.Text, tt.description) && strings.Contains(b.Text, entry.Description) == (tt.description != sentence)
 			if !shown || strings.Contains(b.Text, "/pdf") != tt.located || b.Skills[0].Description != tt.description {
 				t.Errorf("%+v: description %q in\n%s", tt.budget, b.Skills[0].Description, b.Text)
@@ -225,7 +226,7 @@ func checkBlock(t *testing.T, name, description string, budget contextprovider.B
 	t.Helper()
 	entry := search.Entry{Meta: skill.Meta{ID: "x", Name: name, Description: description, Location: "/" + name}}
 	b, err := contextprovider.New(one{entry}, nil).Block(t.Context(), "x", budget, &search.Agent{Name: "a"})
-	try(t, err)
+	must.Do(t, err)
 	if b.Text == "" {
 		if budget.Chars == 0 {
 			t.Error("nothing is listed without a bound")
@@ -252,7 +253,7 @@ func TestIntro(t *testing.T) {
 		t.Helper()
 		b.ListPinned = true
 		block, err := contextprovider.New(one{entry}, nil).Block(t.Context(), "x", b, &search.Agent{Name: "a"})
-		try(t, err)
+		must.Do(t, err)
 		line, _, _ := strings.Cut(block.Text, "\n")
 		return line
 	}
@@ -295,7 +296,7 @@ func jsonLength(t *testing.T, text string) int {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	try(t, e.Encode(text))
+	must.Do(t, e.Encode(text))
 	return len(utf16.Encode([]rune(strings.TrimSpace(b.String())))) - 2
 }
 

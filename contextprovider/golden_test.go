@@ -17,6 +17,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -37,7 +38,7 @@ func TestGolden(t *testing.T) {
 
 func testGolden(t *testing.T, file string) {
 	archive, err := txtar.ParseFile(file)
-	try(t, err)
+	must.Do(t, err)
 	files, want := make(map[string]string), make(map[string]string)
 	var in []txtar.File
 	for _, f := range archive.Files {
@@ -60,7 +61,7 @@ func testGolden(t *testing.T, file string) {
 	}
 	if *update {
 		archive.Files = in
-		try(t, os.WriteFile(file, txtar.Format(archive), 0o644))
+		must.Do(t, os.WriteFile(file, txtar.Format(archive), 0o644))
 	}
 }
 
@@ -109,7 +110,7 @@ func readRequest(t *testing.T, comment []byte) (r request) {
 		default:
 			t.Fatalf("unknown line %q", line)
 		}
-		try(t, err)
+		must.Do(t, err)
 	}
 	return r
 }
@@ -160,7 +161,7 @@ func checkStructure(t *testing.T, budget contextprovider.Budget, b contextprovid
 		checkEnvelopes(t, b)
 	case contextprovider.JSON:
 		var doc struct{ Skills []listed }
-		try(t, json.Unmarshal([]byte(b.Text), &doc))
+		must.Do(t, json.Unmarshal([]byte(b.Text), &doc))
 		checkList(t, want, doc.Skills)
 	case contextprovider.Markdown:
 		if n := strings.Count("\n"+b.Text, "\n- **"); n != len(b.Skills) {

@@ -3,13 +3,13 @@ package contextprovider_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
@@ -63,7 +63,7 @@ type kit struct {
 func open(t testing.TB, sources ...source.Source) *kit {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"), nil)
-	try(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { db.Close() })
 	x := index.New(db, nil, nil)
 	found, r := search.New(x, db, nil, nil), make(reader)
@@ -80,36 +80,29 @@ func (k *kit) sync(t testing.TB) {
 	for i, s := range k.sources {
 		at := store.Source{Label: s.Info().Label, Root: s.Info().Root, Priority: len(k.sources) - i}
 		_, err := k.index.Sync(t.Context(), at, s.Skills(t.Context(), nil))
-		try(t, err)
+		must.Do(t, err)
 	}
 }
 
 func (k *kit) block(t testing.TB, prompt string, b contextprovider.Budget, a *search.Agent) contextprovider.Block {
 	t.Helper()
 	block, err := k.Block(t.Context(), prompt, b, a)
-	try(t, err)
+	must.Do(t, err)
 	return block
 }
 
 func (k *kit) body(t testing.TB, id string, a *search.Agent) contextprovider.Body {
 	t.Helper()
 	body, err := k.Body(t.Context(), id, a)
-	try(t, err)
+	must.Do(t, err)
 	return body
-}
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // memory is a source of files in memory.
 func memory(t testing.TB, label string, files map[string]string) *source.FS {
 	t.Helper()
 	s, err := source.Files(files, &source.Options{Label: label})
-	try(t, err)
+	must.Do(t, err)
 	return s
 }
 
@@ -118,17 +111,11 @@ func folder(t testing.TB, label string, files map[string]string) (*source.FS, st
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
+		must.Write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
 	}
 	s, err := source.Dir(dir, &source.Options{Label: label})
-	try(t, err)
+	must.Do(t, err)
 	return s, dir
-}
-
-func write(t testing.TB, path, text string) {
-	t.Helper()
-	try(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	try(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // everyday is a source of short ordinary skills, so that words have frequencies.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
@@ -25,9 +26,7 @@ func layouts(t testing.TB) map[string]layout {
 		for _, form := range Forms() {
 			for _, server := range []string{"", "team"} {
 				f, err := layoutOf(Budget{Format: format, Form: form, Server: server}, "")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				all[strings.TrimSuffix(string(format)+"-"+string(form)+"-"+server, "-")] = f
 			}
 		}
@@ -76,9 +75,7 @@ func BenchmarkFill(b *testing.B) {
 			for b.Loop() {
 				var block Block
 				f, err := layoutOf(budget, "")
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, err)
 				entries, _ := block.fill(relevant(hits, nil), budget, f)
 				block.Text = f.block(nil, entries)
 				block.Tokens = words.Tokens(block.Text)

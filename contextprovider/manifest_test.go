@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -20,7 +21,7 @@ func TestManifest(t *testing.T) {
 	})
 	k := open(t, team, memory(t, "other", map[string]string{"twice/SKILL.md": doc("twice", "Is the other.", "")}))
 	m, err := k.Manifest(t.Context(), "pdf", nil, true)
-	try(t, err)
+	must.Do(t, err)
 	if m.ID != "pdf" || m.Name != "pdf" || m.Source != "team" || m.Description != "Reads PDF files." || m.Frontmatter["license"] != "MIT" || m.Stale {
 		t.Errorf("%+v", m)
 	}
@@ -31,7 +32,7 @@ func TestManifest(t *testing.T) {
 	if !slices.Equal(paths, []string{"SKILL.md", "a/b.md"}) || m.Files[1].SHA256 == "" || m.Files[1].Size != 1 {
 		t.Errorf("files %+v", m.Files)
 	}
-	write(t, dir+"/pdf/c.md", "c")
+	must.Write(t, dir+"/pdf/c.md", "c")
 	if m, err = k.Manifest(t.Context(), "pdf", nil, true); err != nil || !m.Stale || len(m.Files) != 3 {
 		t.Errorf("changed: %+v, %v", m, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -61,7 +62,7 @@ func (c *counter) opened(f func()) map[string]int {
 }
 func (c *counter) source(t *testing.T, label string) *source.FS {
 	s, err := source.New(c, &source.Options{Label: label})
-	try(t, err)
+	must.Do(t, err)
 	return s
 }
 
@@ -97,7 +98,7 @@ func TestOpens(t *testing.T) {
 		{"Listing with digests", func() error { _, err := k.Listing(t.Context(), "pdf", nil, true); return err }, all},
 		{"Manifest", func() error { _, err := k.Manifest(t.Context(), "pdf", nil, true); return err }, all},
 	} {
-		got := c.opened(func() { try(t, tt.do()) })
+		got := c.opened(func() { must.Do(t, tt.do()) })
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s opens (-want +got):\n%s", tt.name, diff)
 		}
@@ -115,7 +116,7 @@ func TestBodyOfOneRead(t *testing.T) {
 		t.Fatalf("texts %q and %q, stale %t and %t", first.Text, second.Text, first.Stale, second.Stale)
 	}
 	m, err := k.Manifest(t.Context(), "pdf", nil, true)
-	try(t, err)
+	must.Do(t, err)
 	if m.TextDigest == "" || m.TextDigest == sum(string(c.MapFS["pdf/SKILL.md"].Data)) {
 		t.Errorf("digest %q", m.TextDigest)
 	}
@@ -141,7 +142,7 @@ func TestListing(t *testing.T) {
 		{Path: "scripts/fill.py", Kind: skill.Script, Size: 8},
 	}}
 	got, err := k.Listing(t.Context(), "pdf", nil, false)
-	try(t, err)
+	must.Do(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("without digests (-want +got)\n%s", diff)
 	}
@@ -149,10 +150,10 @@ func TestListing(t *testing.T) {
 		want.Files[i].SHA256 = sum(string(c.MapFS["pdf/"+f.Path].Data))
 	}
 	entry, err := k.search.Lookup(t.Context(), "pdf", nil)
-	try(t, err)
+	must.Do(t, err)
 	want.Digest = entry.Digest
 	got, err = k.Listing(t.Context(), "pdf", nil, true)
-	try(t, err)
+	must.Do(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("with digests (-want +got)\n%s", diff)
 	}

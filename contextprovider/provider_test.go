@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -61,7 +62,7 @@ func TestBodyStale(t *testing.T) {
 				t.Error("stale before anything changed")
 			}
 			text := doc("pdf", "Reads PDF files.", "New.\n")
-			write(t, filepath.Join(dir, "pdf", filepath.FromSlash(edited)), text)
+			must.Write(t, filepath.Join(dir, "pdf", filepath.FromSlash(edited)), text)
 			b := k.body(t, "pdf", nil)
 			if m, err := k.Manifest(t.Context(), "pdf", nil, true); err != nil || !m.Stale {
 				t.Errorf("manifest is stale: %t, %v", m.Stale, err)
@@ -191,7 +192,7 @@ func TestFile(t *testing.T) {
 		want.ID, want.SHA256 = "pdf", sum(string(want.Data))
 		for _, name := range []string{want.Path, "./" + want.Path, ".//./" + want.Path} {
 			got, err := k.File(t.Context(), "pdf", name, nil)
-			try(t, err)
+			must.Do(t, err)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got)\n%s", name, diff)
 			}
@@ -203,7 +204,7 @@ func TestFileRefused(t *testing.T) {
 	src, dir := folder(t, "tools", map[string]string{
 		"pdf/SKILL.md": doc("pdf", "Reads PDF files.", ""), "pdf/text.md": "x", "ocr/SKILL.md": doc("ocr", "Reads.", ""),
 	})
-	write(t, filepath.Join(dir, "outside.txt"), "confidential")
+	must.Write(t, filepath.Join(dir, "outside.txt"), "confidential")
 	k := open(t, src)
 	for name, want := range map[string]error{
 		"../outside.txt": source.ErrRefused, "../ocr/SKILL.md": source.ErrRefused, "/etc/passwd": source.ErrRefused,

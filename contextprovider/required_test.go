@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -93,7 +94,7 @@ func TestBodyAndRequired(t *testing.T) {
 	k := tower(t)
 	for id, want := range map[string]string{"tower": "stone ladder quarry road", "map": "", "ladder": "", "spire": "ladder"} {
 		b, err := k.BodyAndRequired(t.Context(), id, nil)
-		try(t, err)
+		must.Do(t, err)
 		var ids []string
 		for _, r := range b.Required {
 			ids = append(ids, r.ID)
@@ -108,7 +109,7 @@ func TestBodyAndRequired(t *testing.T) {
 		"c/SKILL.md": doc("c", "C.", "Short."),
 	})
 	b, err := open(t, long).BodyAndRequired(t.Context(), "a", nil)
-	try(t, err)
+	must.Do(t, err)
 	if len(b.Required) != 1 || b.Required[0].ID != "c" {
 		t.Errorf("loaded %d, want the short one", len(b.Required))
 	}

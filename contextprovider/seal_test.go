@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -43,7 +44,7 @@ func sealed(t testing.TB, files map[string]string) (*kit, *hasher, string) {
 // age gives all files in a folder a time.
 func age(t testing.TB, dir string, at time.Time) {
 	t.Helper()
-	try(t, filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
 		return errors.Join(err, os.Chtimes(name, at, at))
 	}))
 }
@@ -55,9 +56,9 @@ func TestSealed(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, "pdf", filepath.FromSlash(name)) }
 	old := time.Now().Add(-30 * time.Minute)
 	put := func(name, text string) {
-		try(t, os.WriteFile(at(name), []byte(text), 0o600))
+		must.Do(t, os.WriteFile(at(name), []byte(text), 0o600))
 		old = old.Add(time.Minute)
-		try(t, os.Chtimes(at(name), old, old))
+		must.Do(t, os.Chtimes(at(name), old, old))
 	}
 	read := func(name string) error {
 		f, err := k.File(t.Context(), "pdf", name, nil)
@@ -92,15 +93,15 @@ func TestSealed(t *testing.T) {
 	all("it is as before", true, 1)
 	put("more.txt", "more")
 	all("one more file", false, 12)
-	try(t, os.Remove(at("more.txt")))
-	try(t, os.Chtimes(dir+"/pdf", old, old))
+	must.Do(t, os.Remove(at("more.txt")))
+	must.Do(t, os.Chtimes(dir+"/pdf", old, old))
 	all("without it", true, 1)
 
 	// What is served has its digest, even if a change shows in no time and no size.
 	info, err := os.Stat(at("b.txt"))
-	try(t, err)
-	try(t, os.WriteFile(at("b.txt"), []byte("x"), 0o600))
-	try(t, os.Chtimes(at("b.txt"), info.ModTime(), info.ModTime()))
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(at("b.txt"), []byte("x"), 0o600))
+	must.Do(t, os.Chtimes(at("b.txt"), info.ModTime(), info.ModTime()))
 	if err := read("b.txt"); err == nil {
 		t.Error("a file was served that is not the one that may be")
 	}
@@ -126,7 +127,7 @@ func TestSealedFresh(t *testing.T) {
 	age(t, dir, time.Now())
 	for range 3 {
 		_, err := k.File(t.Context(), "pdf", "a.txt", nil)
-		try(t, err)
+		must.Do(t, err)
 	}
 	if h.hashed != 3 {
 		t.Errorf("hashed %d times, want 3", h.hashed)
@@ -143,7 +144,7 @@ func TestManySealed(t *testing.T) {
 	for range 2 {
 		for i := range 100 {
 			_, err := k.Body(t.Context(), fmt.Sprintf("s%d", i), nil)
-			try(t, err)
+			must.Do(t, err)
 		}
 	}
 	if h.hashed < 100+36 || h.hashed > 200 {
@@ -161,7 +162,7 @@ func BenchmarkSealed(b *testing.B) {
 	for b.Loop() {
 		for i := range 20 {
 			_, err := k.File(b.Context(), "pdf", fmt.Sprintf("references/%02d.md", i), nil)
-			try(b, err)
+			must.Do(b, err)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 func TestUnit(t *testing.T) {
@@ -23,9 +24,7 @@ func TestUnit(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			v := append(embed.Vector(nil), tt.in...)
-			if err := embed.Unit(v); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, embed.Unit(v))
 			if d := embed.Dot(v, v); math.Abs(d-1) > 1e-6 {
 				t.Errorf("squared length = %v, want 1", d)
 			}
@@ -40,9 +39,7 @@ func TestUnit(t *testing.T) {
 
 func TestUnitKeepsDirection(t *testing.T) {
 	v := embed.Vector{3, 4}
-	if err := embed.Unit(v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, embed.Unit(v))
 	if v[0] != 0.6 || v[1] != 0.8 {
 		t.Errorf("Unit(3, 4) = %v, want 0.6, 0.8", v)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
@@ -36,9 +37,7 @@ func calibrated(t *testing.T, path string, e embed.Embedder, opts *searchtest.Op
 
 func calibrate(t *testing.T, x *searchtest.Catalog) {
 	t.Helper()
-	if err := x.Calibrate(t.Context(), x.Calibrator(nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, x.Calibrate(t.Context(), x.Calibrator(nil)))
 }
 
 // measured returns how many prompts that need no skill an answer goes by.
@@ -85,17 +84,11 @@ func TestCalibrationDamaged(t *testing.T) {
 	calibrated(t, elsewhere, nil, nil)
 	file := calibrationOf(t, path)
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	other, err := os.ReadFile(calibrationOf(t, elsewhere))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, h := range harms {
-		if err := h.f(file, slices.Clone(data), other, rng); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, h.f(file, slices.Clone(data), other, rng))
 		x := searchtest.Open(t, path, nil, nil)
 		if n := measured(t, x); n != 0 {
 			t.Errorf("%s: %d prompts", h.name, n)
@@ -167,9 +160,7 @@ func TestCalibrateEmbedsOnce(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files of vectors: %q, %v", files, err)
 	}
-	if err := os.Truncate(files[0], 100); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(files[0], 100))
 	e.queries = 0
 	tree["longer"] = searchtest.Skill("longer", "is longer", strings.Repeat("Many words were added later. ", 800))
 	sync()
@@ -232,9 +223,7 @@ func TestCalibrateUnwritable(t *testing.T) {
 	path, now := filepath.Join(t.TempDir(), "catalog.db"), time.Now()
 	x := calibrated(t, path, nil, &searchtest.Options{Index: index.Options{Now: func() time.Time { return now }}})
 	file := calibrationOf(t, path)
-	if err := errors.Join(os.Remove(file), os.Mkdir(file, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Remove(file), os.Mkdir(file, 0o700)))
 	tree := searchtest.Many(5)
 	tree["long"] = searchtest.Skill("long", "is long", strings.Repeat("Many words were added later. ", 400))
 	searchtest.Sync(t, x, "a", tree.Refs())

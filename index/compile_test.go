@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -35,16 +36,10 @@ func TestCompileSkills(t *testing.T) {
 		if _, err := want.Sync(t.Context(), src, searchtest.TreeOf(skills...).Refs()); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(want.Embed(t.Context(), nil), want.Publish(t.Context(), false)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(want.Embed(t.Context(), nil), want.Publish(t.Context(), false)))
 		made := searchtest.New(t, e)
-		if err := made.Compile(t.Context(), src, yielding(skills, nil)); err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(made.Close(), made.Store.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, made.Compile(t.Context(), src, yielding(skills, nil)))
+		must.Do(t, errors.Join(made.Close(), made.Store.Close()))
 		x := searchtest.Open(t, made.Path, e, nil)
 		if !x.Published(t.Context(), []store.Source{src}) {
 			t.Error("what was compiled is not current")
@@ -66,9 +61,7 @@ func TestCompileSkills(t *testing.T) {
 func scores(t *testing.T, x *searchtest.Catalog, prompt string) map[string]float64 {
 	t.Helper()
 	a, err := x.Search(t.Context(), search.Query{Text: prompt, Limit: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	scores := map[string]float64{a.Mode: 0}
 	for _, h := range a.Hits {
 		scores[h.ID] = h.Score

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -58,17 +59,11 @@ func TestSyncKilled(t *testing.T) {
 	for _, lines := range []int{1, index.Batch / 2, 2*index.Batch + 40} {
 		cmd := child(t, childPath+"="+path)
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, cmd.Start())
 		for scan := bufio.NewScanner(out); lines > 0 && scan.Scan(); lines-- {
 		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Process.Kill())
 		cmd.Wait()
 	}
 	x := searchtest.Open(t, path, nil, nil)
@@ -88,9 +83,7 @@ func TestTwoProcessesSync(t *testing.T) {
 	var cmds []*exec.Cmd
 	for range 2 {
 		cmd := child(t, childPath+"="+path)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Start())
 		cmds = append(cmds, cmd)
 	}
 	for _, cmd := range cmds {

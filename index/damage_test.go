@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
@@ -88,9 +89,7 @@ func newPatient(t *testing.T, seed uint64) *patient {
 func (p *patient) openStore(t *testing.T) {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), p.path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { db.Close() })
 	p.db = db
 }
@@ -179,9 +178,7 @@ func TestDamage(t *testing.T) {
 func (p *patient) harm(t *testing.T, h harm, path string, others []string, rng *rand.Rand) {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var other []byte
 	for _, o := range others {
 		if filepath.Ext(o) == filepath.Ext(path) {
@@ -190,9 +187,7 @@ func (p *patient) harm(t *testing.T, h harm, path string, others []string, rng *
 			}
 		}
 	}
-	if err := h.f(path, data, other, rng); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.f(path, data, other, rng))
 }
 
 func sourcesOf(list []searchtest.Source) []store.Source {
@@ -227,9 +222,7 @@ func TestForeignFiles(t *testing.T) {
 	for at, suffix := range []string{".current", ".base", ".delta"} {
 		own, err1 := os.ReadFile(files[at])
 		foreign, err2 := os.ReadFile(others[at])
-		if err := errors.Join(err1, err2, replace(files[at], foreign)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err1, err2, replace(files[at], foreign)))
 		x := p.open()
 		for i, a := range answers(t, x, queries) {
 			if diff := searchtest.Differ(want[i], a, 10); diff != "" {
@@ -237,9 +230,7 @@ func TestForeignFiles(t *testing.T) {
 			}
 		}
 		x.Close()
-		if err := replace(files[at], own); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, replace(files[at], own))
 		if x = p.open(); !x.Published(t.Context(), sourcesOf(p.sources)) {
 			t.Errorf("with its own %s again, what is published cannot be used", suffix)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/store/cache"
@@ -46,9 +47,7 @@ func TestEmbedResumes(t *testing.T) {
 	}
 	e.FailAfter(0)
 	var steps []string
-	if err := x.Embed(t.Context(), func(done, all int) { steps = append(steps, fmt.Sprint(done, "/", all)) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, x.Embed(t.Context(), func(done, all int) { steps = append(steps, fmt.Sprint(done, "/", all)) }))
 	if len(steps) == 0 || steps[len(steps)-1] != fmt.Sprint(n, "/", n) {
 		t.Errorf("progress %q", steps)
 	}

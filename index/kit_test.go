@@ -13,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
@@ -44,9 +45,7 @@ func TestMain(m *testing.M) {
 func child(t *testing.T, env ...string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
@@ -87,9 +86,7 @@ func failing(refs iter.Seq2[*skill.Ref, error], err error) iter.Seq2[*skill.Ref,
 func generationOf(t testing.TB, c *searchtest.Catalog) store.Generation {
 	t.Helper()
 	s, err := c.Store.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s.Generation
 }
 
@@ -97,9 +94,7 @@ func generationOf(t testing.TB, c *searchtest.Catalog) store.Generation {
 func beside(t testing.TB, path, suffix string) []string {
 	t.Helper()
 	list, err := filepath.Glob(path + ".*" + suffix)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return list
 }
 
@@ -111,9 +106,7 @@ func copyCatalog(t testing.TB, from, to string) {
 		if err == nil {
 			err = os.WriteFile(to+strings.TrimPrefix(name, from), data, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 }
 
@@ -122,9 +115,7 @@ func copyCatalog(t testing.TB, from, to string) {
 func dump(t testing.TB, c *searchtest.Catalog) string {
 	t.Helper()
 	entries, err := c.Store.Entries(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var b strings.Builder
 	names := map[int64]string{}
 	terms := map[string]bool{}
@@ -137,18 +128,14 @@ func dump(t testing.TB, c *searchtest.Catalog) string {
 			t.Fatalf("skill %s: %v, %v", e.Name, ok, err)
 		}
 		ranked, err := c.Store.Rankings(t.Context(), "", []int64{e.Row})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		fmt.Fprintln(&b, names[e.Row], e.Name, e.Digest, e.Location, e.Refused, names[e.ShadowedBy], s.Body, s.Problems, ranked[e.Row])
 		for _, term := range words.Terms(e.Name + " " + e.Description + " " + s.Body) {
 			terms[term] = true
 		}
 	}
 	counts, all, err := c.Store.(store.TextSearcher).Frequencies(t.Context(), slices.Collect(maps.Keys(terms)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	fmt.Fprintln(&b, all, counts) // maps print sorted
 	return b.String()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
@@ -36,9 +37,7 @@ func lives(t *testing.T, path string, e embed.Embedder, sources []searchtest.Sou
 	x := searchtest.Open(t, path, e, nil)
 	searchtest.Fill(t, x, sources)
 	searchtest.Publish(t, x, false)
-	if err := errors.Join(x.Close(), x.Store.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(x.Close(), x.Store.Close()))
 }
 
 // TestRolledBack: somebody restores an older copy of the database, and other changes
@@ -71,27 +70,19 @@ func testRolledBack(t *testing.T, e embed.Embedder, base, manifest bool) {
 	if base {
 		searchtest.Publish(t, first, false)
 	}
-	if err := errors.Join(first.Close(), first.Store.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(first.Close(), first.Store.Close()))
 	aside, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	lives(t, path, e, edited(sources, "marsupials"))
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(path, aside, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, aside, 0o600))
 	other := searchtest.Open(t, path, e, nil)
 	if !manifest { // as if whoever restored the copy had removed it
-		if err := os.Remove(path + ".current"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(path+".current"))
 	}
 	now := edited(sources, "crustaceans")
 	searchtest.Fill(t, other, now)
@@ -188,12 +179,8 @@ func TestAnswersWithoutDatabase(t *testing.T) {
 			queries := append(searchtest.Queries(sources, 9, 40, searchtest.Agents()[:2]), copied(t, whole, sources)...)
 			want := answers(t, whole, queries)
 			list, err := whole.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(whole.Close(), whole.Store.Close(), os.Remove(path+".lock"), os.Mkdir(path+".lock", 0o700)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
+			must.Do(t, errors.Join(whole.Close(), whole.Store.Close(), os.Remove(path+".lock"), os.Mkdir(path+".lock", 0o700)))
 			db := sqlite.Defer(path, nil)
 			defer db.Close()
 			x := searchtest.Over(t, db, path, e, nil)

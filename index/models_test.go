@@ -3,6 +3,7 @@ package index_test
 import (
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -13,15 +14,11 @@ func TestBaseOfOtherModels(t *testing.T) {
 	x := searchtest.New(t, new(searchtest.Embedder))
 	searchtest.Sync(t, x, "a", searchtest.Corpus(t, 10).Refs())
 	searchtest.Embed(t, x)
-	if err := x.Publish(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, x.Publish(t.Context(), true))
 	found := func(change func(*[snapshot.Spaces]snapshot.Model)) bool {
 		t.Helper()
 		found, err := x.FindsBase(t.Context(), change)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return found
 	}
 	if !found(func(*[snapshot.Spaces]snapshot.Model) {}) {

@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
@@ -83,20 +84,13 @@ func (p *power) put(t *testing.T, name, description, body string) {
 	p.pairs[name+": "+description] = true
 	file := filepath.Join(p.root, name, "SKILL.md")
 	text := fmt.Sprintf("---\nname: %s\ndescription: %s\n---\n%s\n", name, description, body)
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, file, text)
 	p.age(t, file, filepath.Dir(file), p.root)
 }
 
 func (p *power) remove(t *testing.T, name string) {
 	t.Helper()
-	if err := os.RemoveAll(filepath.Join(p.root, name)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(filepath.Join(p.root, name)))
 	p.age(t, p.root)
 }
 
@@ -106,9 +100,7 @@ func (p *power) age(t *testing.T, names ...string) {
 	p.edits++
 	at := time.Date(2020, 1, 1, 0, p.edits, 0, 0, time.UTC)
 	for _, name := range names {
-		if err := os.Chtimes(name, at, at); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chtimes(name, at, at))
 	}
 }
 
@@ -214,9 +206,7 @@ func (p *power) crash(t *testing.T, step int, loss crashtest.Loss, rng *rand.Ran
 		files[filepath.Base(path)+suffix] = data
 	}
 	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(filepath.Dir(path), name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(filepath.Dir(path), name), data, 0o600))
 	}
 	return path
 }

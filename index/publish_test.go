@@ -15,6 +15,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
@@ -201,9 +202,7 @@ func TestOutrunLeavesNothing(t *testing.T) {
 	}
 	searchtest.Sync(t, y, "a", changed(1).Refs())
 	db, err := sqlite.Open(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer db.Close()
 	x := searchtest.Join(&outrun{db, func() {
 		searchtest.Sync(t, y, "a", changed(2).Refs())
@@ -275,9 +274,7 @@ func TestSweep(t *testing.T) {
 	leave := func(names ...string) (paths []string) {
 		for _, name := range names {
 			paths = append(paths, path+"."+name)
-			if err := os.WriteFile(path+"."+name, []byte("x"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path+"."+name, []byte("x"), 0o600))
 		}
 		return paths
 	}
@@ -397,19 +394,14 @@ func TestPublishLeaksNothing(t *testing.T) {
 	x := searchtest.New(t, nil)
 	dir := filepath.Dir(x.Path)
 	count := func() (maps, files, goroutines int) {
-		data, err := os.ReadFile("/proc/self/maps")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(data)) {
+		data := must.Read(t, "/proc/self/maps")
+		for line := range strings.Lines(data) {
 			if strings.Contains(line, dir) && (strings.Contains(line, ".base") || strings.Contains(line, ".delta")) {
 				maps++
 			}
 		}
 		fds, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return maps, len(fds), runtime.NumGoroutine()
 	}
 	step := func(version int) {
@@ -431,9 +423,7 @@ func TestPublishLeaksNothing(t *testing.T) {
 	if maps > 2 || files2 > files+4 {
 		t.Errorf("%d snapshots are mapped; %d open files, then %d", maps, files, files2)
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, x.Close())
 	if maps, _, _ := count(); maps != 0 {
 		t.Errorf("%d snapshots are mapped after Close", maps)
 	}
@@ -468,8 +458,6 @@ func TestDamagedSegmentShared(t *testing.T) {
 func current(t testing.TB, x *searchtest.Catalog) *snapshot.Set {
 	t.Helper()
 	s, err := x.Current(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestPullReadOnly: where the disk became read-only, a machine goes on from memory.
@@ -19,9 +21,7 @@ func TestPullReadOnly(t *testing.T) {
 	own := s.st.Another(true)
 	c := copyOf(t, own, path)
 	pulls(t, c)
-	if err := syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	s.puts(t, "cake")
 	if _, err := c.Pull(t.Context()); !errors.Is(err, syscall.EROFS) {
 		t.Errorf("the old copy cannot be withdrawn: %v", err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -69,9 +70,7 @@ func copyOf(t *testing.T, st store.Store, path string) mirrored {
 func pulls(t *testing.T, c mirrored) index.Pulled {
 	t.Helper()
 	p, err := c.Pull(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return p
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -21,9 +22,7 @@ func headed(t testing.TB, path string) (*stampFile, []source.Info) {
 	var want []source.Info
 	for i, label := range []string{"plain", "with \"quotes\" and a\nline", "ünï 世界", ""} {
 		s, err := source.New(fstest.MapFS{}, &source.Options{Label: label, Priority: i - 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		f.sources = append(f.sources, s)
 		info := s.Info()
 		want = append(want, source.Info{Label: info.Label, Root: info.Root, Priority: info.Priority, Settings: info.Settings})
@@ -38,16 +37,12 @@ func TestScanned(t *testing.T) {
 		t.Errorf("without a list of stamps: %v", list)
 	}
 	f, want := headed(t, path)
-	if err := f.write(store.Generation{Number: 3, Token: 4}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.write(store.Generation{Number: 3, Token: 4}, nil))
 	if list, err := Scanned(path); err != nil || !slices.Equal(list, want) {
 		t.Errorf("%+v, %v; want %+v", list, err, want)
 	}
 	for _, data := range []string{"", "something else", stampMagic, stampMagic + "\xff\xff\xff\xff\x7f", stampMagic + "\x05\"a\" x\n"} {
-		if err := os.WriteFile(path+stampSuffix, []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path+stampSuffix, []byte(data), 0o600))
 		if list, err := Scanned(path); err == nil {
 			t.Errorf("%q: %v", data, list)
 		}

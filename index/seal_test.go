@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/store"
@@ -37,9 +38,7 @@ func questions(t *testing.T, path, text string, sources []store.Source) (times i
 	}
 	best = searchtest.Ask(t, x, search.Query{Text: text}).Hits[0].ID
 	times = st.times
-	if err := errors.Join(x.Close(), db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(x.Close(), db.Close()))
 	return times, best
 }
 
@@ -47,9 +46,7 @@ func questions(t *testing.T, path, text string, sources []store.Source) (times i
 func unseen(t *testing.T, x *searchtest.Catalog) {
 	t.Helper()
 	err := x.Store.Update(t.Context(), func(tx store.Tx) error { return tx.Walked(1, time.Now().UnixNano(), "") })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // TestSealed: a process opens no store as long as nobody touches its files, whatever
@@ -67,14 +64,10 @@ func TestSealed(t *testing.T) {
 	}
 	use := func(f func(x *searchtest.Catalog)) {
 		db, err := sqlite.Open(t.Context(), path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		x := searchtest.Join(db, path, nil, nil)
 		f(x)
-		if err := errors.Join(x.Close(), db.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(x.Close(), db.Close()))
 	}
 	use(func(x *searchtest.Catalog) {
 		searchtest.SyncSource(t, x, src[0], searchtest.Three().Refs())
@@ -92,9 +85,7 @@ func TestSealed(t *testing.T) {
 	unseen(t, searchtest.Open(t, path, nil, nil))
 	check("after a process that was killed", 1)
 	check("once more", 0)
-	if err := os.Remove(path + ".seal"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(path+".seal"))
 	check("without the seal", 1)
 	check("with a new seal", 0)
 }
@@ -109,19 +100,13 @@ func TestPutBack(t *testing.T) {
 		x := searchtest.Open(t, path, nil, nil)
 		searchtest.SyncSource(t, x, src, tree.Refs())
 		searchtest.Publish(t, x, false)
-		if err := errors.Join(x.Close(), x.Store.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(x.Close(), x.Store.Close()))
 	}
 	write(searchtest.Three())
 	old, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	write(searchtest.TreeOf(searchtest.Skill("svg", "Draw pictures", "draw")))
 	running := sqlite.Defer(path, nil)
 	x := searchtest.Over(t, running, path, nil, nil)
@@ -129,9 +114,7 @@ func TestPutBack(t *testing.T) {
 		t.Errorf("before: %v", hits)
 	}
 	// A copy that keeps the time, as of a backup.
-	if err := errors.Join(os.WriteFile(path, old, 0o600), os.Chtimes(path, info.ModTime(), info.ModTime())); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.WriteFile(path, old, 0o600), os.Chtimes(path, info.ModTime(), info.ModTime())))
 	defer running.Close()
 	fresh := searchtest.Open(t, path, nil, nil)
 	for when, x := range map[string]*searchtest.Catalog{"a new process": fresh, "a running process": x} {

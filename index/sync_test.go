@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -34,9 +35,7 @@ func wantCounts(t *testing.T, r index.Report, want string) {
 func nameList(t *testing.T, x *searchtest.Catalog) []string {
 	t.Helper()
 	list, err := x.List(t.Context(), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	out := []string{}
 	for _, e := range list {
 		out = append(out, e.ID)
@@ -231,9 +230,7 @@ func located(src searchtest.Tree, root string) searchtest.Tree {
 func locations(t *testing.T, x *searchtest.Catalog) []string {
 	t.Helper()
 	list, err := x.List(t.Context(), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var out []string
 	for _, e := range list {
 		out = append(out, e.Location)
@@ -277,9 +274,7 @@ func TestSyncOtherPriority(t *testing.T) {
 	if err != nil || e.Source != "a" || e.ID != "a/pdf" || e.ShadowedBy != "pdf" {
 		t.Errorf("a/pdf is %+v, %v", e, err)
 	}
-	if err := x.Retain(t.Context(), []string{"a"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, x.Retain(t.Context(), []string{"a"}))
 	if e, err = x.Lookup(t.Context(), "pdf", nil); err != nil || e.Source != "a" {
 		t.Errorf("after b is gone pdf is %+v, %v", e, err)
 	}
@@ -293,9 +288,7 @@ func TestRetain(t *testing.T) {
 		searchtest.Sync(t, x, label, searchtest.TreeOf(searchtest.Skill("skill-"+label, "about "+label, "body "+label)).Refs())
 	}
 	searchtest.Embed(t, x)
-	if err := x.Retain(t.Context(), []string{"b", "absent"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, x.Retain(t.Context(), []string{"b", "absent"}))
 	wantNames(t, x, "skill-b")
 	sources, err := x.Store.Sources(t.Context())
 	if err != nil || len(sources) != 1 || sources[0].Label != "b" {

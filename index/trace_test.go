@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/store"
@@ -92,9 +93,7 @@ func TestKilledAtEachCall(t *testing.T) {
 		whole := filepath.Join(t.TempDir(), "catalog.db")
 		copyIfThere(t, before, whole)
 		trace := filepath.Join(t.TempDir(), "calls")
-		if err := traced(t, strace, whole, s, "-o", trace, "-e", "trace="+strings.Join(tracedCalls, ",")).Run(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, traced(t, strace, whole, s, "-o", trace, "-e", "trace="+strings.Join(tracedCalls, ",")).Run())
 		for _, call := range tracedCalls {
 			last := callsIn(t, trace, call)
 			for n := 1 + kills%testsize.Rounds(127, 1); n <= last; n += testsize.Rounds(127, 1) {
@@ -132,12 +131,9 @@ func traced(t *testing.T, strace, path string, s step, args ...string) *exec.Cmd
 // callsIn returns how many calls a trace has of those that are named, by commas between.
 func callsIn(t *testing.T, trace, call string) (n int) {
 	t.Helper()
-	data, err := os.ReadFile(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Read(t, trace)
 	for _, name := range strings.Split(call, ",") {
-		n += strings.Count(string(data), " "+name+"(")
+		n += strings.Count(data, " "+name+"(")
 	}
 	return n
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
@@ -21,27 +22,19 @@ func TestUnwritable(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "cache")
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	binary, err := os.ReadFile(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	exe = filepath.Join(top, "child")
 	err = errors.Join(os.WriteFile(exe, binary, 0o755), os.Mkdir(dir, 0o700), os.Chmod(top, 0o755), os.Chmod(filepath.Dir(top), 0o755))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	cmd := exec.Command(exe)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), unwritableDir+"="+dir)
 	if os.Geteuid() == 0 {
 		const nobody = 65534
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-		if err := os.Chown(dir, nobody, nobody); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chown(dir, nobody, nobody))
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestNothingRuns: nothing in a repository, and nothing that the user's own configuration
@@ -15,23 +17,23 @@ func TestNothingRuns(t *testing.T) {
 	traps := t.TempDir()
 	trap := func(name string) string { // a program that leaves a file when it runs
 		file := filepath.Join(traps, name+".sh")
-		write(t, file, "#!/bin/sh\necho ran > "+filepath.Join(traps, name+".ran")+"\ncat\n")
-		try(t, os.Chmod(file, 0o755))
+		must.Write(t, file, "#!/bin/sh\necho ran > "+filepath.Join(traps, name+".ran")+"\ncat\n")
+		must.Do(t, os.Chmod(file, 0o755))
 		return file
 	}
 	hooks, templates := filepath.Join(traps, "hooks"), filepath.Join(traps, "templates")
 	for _, hook := range []string{"post-checkout", "post-merge", "reference-transaction", "post-index-change"} {
 		for _, dir := range []string{hooks, filepath.Join(templates, "hooks"), filepath.Join(repo, ".git", "hooks")} {
-			write(t, filepath.Join(dir, hook), "#!/bin/sh\necho ran > "+filepath.Join(traps, hook+".ran")+"\n")
-			try(t, os.Chmod(filepath.Join(dir, hook), 0o755))
+			must.Write(t, filepath.Join(dir, hook), "#!/bin/sh\necho ran > "+filepath.Join(traps, hook+".ran")+"\n")
+			must.Do(t, os.Chmod(filepath.Join(dir, hook), 0o755))
 		}
 	}
 	other := t.TempDir()
 	gitIn(t, other, "init", "--quiet", "--initial-branch=main")
 	skills(t, other, "hidden")
 	record(t, other, "hidden")
-	write(t, filepath.Join(repo, ".gitattributes"), "*.sh filter=evil\n*.md filter=evil diff=evil merge=evil ident\n")
-	write(t, filepath.Join(repo, ".gitmodules"), "[submodule \"skills/sub\"]\n\tpath = skills/sub\n\turl = file://"+other+"\n\tupdate = !"+trap("submodule")+"\n")
+	must.Write(t, filepath.Join(repo, ".gitattributes"), "*.sh filter=evil\n*.md filter=evil diff=evil merge=evil ident\n")
+	must.Write(t, filepath.Join(repo, ".gitmodules"), "[submodule \"skills/sub\"]\n\tpath = skills/sub\n\turl = file://"+other+"\n\tupdate = !"+trap("submodule")+"\n")
 	gitIn(t, repo, "update-index", "--add", "--cacheinfo", "160000,"+gitIn(t, other, "rev-parse", "HEAD")+",skills/sub")
 	gitIn(t, repo, "add", ".gitattributes", ".gitmodules")
 	gitIn(t, repo, "commit", "--quiet", "--message", "traps")
@@ -45,9 +47,9 @@ func TestNothingRuns(t *testing.T) {
 	}
 	ran := func() []string {
 		files, err := filepath.Glob(filepath.Join(traps, "*.ran"))
-		try(t, err)
+		must.Do(t, err)
 		for _, f := range files {
-			try(t, os.Remove(f))
+			must.Do(t, os.Remove(f))
 		}
 		return files
 	}
@@ -71,12 +73,12 @@ func TestLinks(t *testing.T) {
 	for link, to := range map[string]string{
 		"skills/cat/notes.md": "/etc/passwd", "skills/dog/more": secret, "skills/away": filepath.Join(secret, "secret"), "skills/loop": "..",
 	} {
-		try(t, os.Symlink(to, filepath.Join(repo, link)))
+		must.Do(t, os.Symlink(to, filepath.Join(repo, link)))
 	}
 	record(t, repo, "links")
 	in := installer(t, nil)
 	r, err := in.Install(t.Context(), Request{Source: "file://" + repo, All: true}, &caller{})
-	try(t, err)
+	must.Do(t, err)
 	if got := summary(r); got != "cat refuse, dog refuse, owl add" {
 		t.Error(got)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // BenchmarkLocked reads the lock of 500 skills with five files each.
@@ -19,7 +21,7 @@ func BenchmarkLocked(b *testing.B) {
 		}
 		l.Skills[fmt.Sprintf("skill-%d", i)] = e
 	}
-	try(b, l.write(dir))
+	must.Do(b, l.write(dir))
 	for b.Loop() {
 		locked, err := Locked(dir)
 		if err != nil || locked("skill-7") == "" {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // served serves the repositories below a folder over HTTP. If cut is positive, it breaks off
@@ -22,7 +23,7 @@ import (
 func served(t *testing.T, dir string, cut int) string {
 	t.Helper()
 	program, err := exec.LookPath("git")
-	try(t, err)
+	must.Do(t, err)
 	backend := &cgi.Handler{Path: program, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1"},
 		InheritEnv: []string{"PATH", "HOME"}, Stderr: new(bytes.Buffer)}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,11 +61,11 @@ func zipped(t testing.TB, files map[string]string) []byte {
 	z := zip.NewWriter(&b)
 	for name, text := range files {
 		f, err := z.Create(name)
-		try(t, err)
+		must.Do(t, err)
 		_, err = f.Write([]byte(text))
-		try(t, err)
+		must.Do(t, err)
 	}
-	try(t, z.Close())
+	must.Do(t, z.Close())
 	return b.Bytes()
 }
 
@@ -81,10 +82,10 @@ func TestFailures(t *testing.T) {
 	cutOff := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { broken(w, archive, 60, "application/zip") }))
 	t.Cleanup(cutOff.Close)
 	empty, invalid, device := t.TempDir(), t.TempDir(), t.TempDir()
-	write(t, filepath.Join(empty, "README.md"), "Nothing.")
-	write(t, filepath.Join(invalid, "bad", "SKILL.md"), "No frontmatter.")
-	write(t, filepath.Join(device, "a", "SKILL.md"), doc("a_b", "Has a name that is none."))
-	write(t, filepath.Join(empty, "not.zip"), "this is no archive")
+	must.Write(t, filepath.Join(empty, "README.md"), "Nothing.")
+	must.Write(t, filepath.Join(invalid, "bad", "SKILL.md"), "No frontmatter.")
+	must.Write(t, filepath.Join(device, "a", "SKILL.md"), doc("a_b", "Has a name that is none."))
+	must.Write(t, filepath.Join(empty, "not.zip"), "this is no archive")
 	in := installer(t, nil)
 	add(t, in, skills(t, t.TempDir(), "cat"))
 	for name, c := range map[string]struct {
@@ -122,9 +123,9 @@ func TestFailures(t *testing.T) {
 			} else if c.want != "" {
 				says(t, err, c.want)
 			} else {
-				try(t, err)
+				must.Do(t, err)
 				_, err = in.Remove(t.Context(), []string{"dog"}, &caller{})
-				try(t, err)
+				must.Do(t, err)
 			}
 			t.Log(err)
 			clean(t, in, "cat")
@@ -140,7 +141,7 @@ func TestNoGit(t *testing.T) {
 	says(t, err, "git is not installed, or not in PATH; install it, or name a folder or an archive (.zip, .tar.gz) instead")
 	add(t, in, skills(t, t.TempDir(), "cat"))
 	file := filepath.Join(t.TempDir(), "owl.skill")
-	try(t, os.WriteFile(file, zipped(t, map[string]string{"SKILL.md": doc("owl", "Hoots.")}), 0o600))
+	must.Do(t, os.WriteFile(file, zipped(t, map[string]string{"SKILL.md": doc("owl", "Hoots.")}), 0o600))
 	add(t, in, file)
 	clean(t, in, "cat", "owl")
 }
@@ -152,7 +153,7 @@ func TestBadLock(t *testing.T) {
 	in := installer(t, nil)
 	add(t, in, from, "cat")
 	name := filepath.Join(in.dir, LockFile)
-	good := read(t, name)
+	good := must.Read(t, name)
 	for text, want := range map[string]string{
 		good[:len(good)/2]: "the lock is damaged",
 		"":                 "the lock is damaged",
@@ -162,10 +163,10 @@ func TestBadLock(t *testing.T) {
 		strings.Replace(good, `"path": "cat"`, `"path": "../cat"`, 1): "has a path \"../cat\"",
 		strings.Replace(good, `"path"`, `"paths"`, 1):                 "unknown field",
 	} {
-		try(t, atomicfile.Write(atomicfile.OS{}, name, []byte(text)))
+		must.Do(t, atomicfile.Write(atomicfile.OS{}, name, []byte(text)))
 		for call, again := range killed {
 			says(t, again(t, in, from), want)
-			if got := read(t, name); got != text {
+			if got := must.Read(t, name); got != text {
 				t.Errorf("%s changed the lock to %q", call, got)
 			}
 		}
@@ -177,8 +178,8 @@ func TestBadLock(t *testing.T) {
 	}
 	// An older version listed files that are never part of a skill.
 	old := strings.Replace(good, `"SKILL.md"`, `".hg/hgrc": "`+strings.Repeat("a", 64)+`", "SKILL.md"`, 1)
-	try(t, atomicfile.Write(atomicfile.OS{}, name, []byte(old)))
-	try(t, os.MkdirAll(filepath.Join(in.folder("cat"), ".hg"), 0o700))
-	try(t, os.WriteFile(filepath.Join(in.folder("cat"), ".hg", "hgrc"), nil, 0o600))
+	must.Do(t, atomicfile.Write(atomicfile.OS{}, name, []byte(old)))
+	must.Do(t, os.MkdirAll(filepath.Join(in.folder("cat"), ".hg"), 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(in.folder("cat"), ".hg", "hgrc"), nil, 0o600))
 	clean(t, in, "cat")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestFullDisk: on a full disk nothing is half-installed, wherever it runs full, and what was
@@ -18,10 +19,10 @@ func TestFullDisk(t *testing.T) {
 	for _, at := range []string{"fetch", "journal", "old", "lock"} {
 		for call, again := range killed {
 			in, err := Open(filepath.Join(disk, "skills"), nil)
-			try(t, err)
-			write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
+			must.Do(t, err)
+			must.Write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
 			add(t, in, from, "cat")
-			write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", strings.Repeat("Feeds the cat. ", 2000)))
+			must.Write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", strings.Repeat("Feeds the cat. ", 2000)))
 			in.step = func(what string) {
 				if what == at {
 					crashtest.Fill(t, ballast)
@@ -31,11 +32,11 @@ func TestFullDisk(t *testing.T) {
 			in.step = func(string) {}
 			if exists(ballast) { // an update does not come by "fetch"
 				says(t, err, "no space left on device; nothing was changed: make room on the disk of "+in.dir+", and try again")
-				try(t, os.Remove(ballast))
+				must.Do(t, os.Remove(ballast))
 				clean(t, in, "cat")
 			}
 			t.Logf("%s, %s: %v", call, at, err)
-			try(t, os.RemoveAll(in.dir))
+			must.Do(t, os.RemoveAll(in.dir))
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/scratch"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -32,21 +33,21 @@ func TestFolder(t *testing.T) {
 	if got := summary(add(t, in, from)); got != "cat unchanged, dog unchanged" {
 		t.Errorf("a second time: %s", got)
 	}
-	write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
+	must.Write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
 	r, err := in.Update(t.Context(), Order{}, &caller{})
-	try(t, err)
+	must.Do(t, err)
 	if got := summary(r); got != "cat update, dog unchanged" {
 		t.Errorf("updated: %s", got)
 	}
 	clean(t, in, "cat", "dog")
-	try(t, os.Chmod(filepath.Join(from, "cat", "scripts", "run.sh"), 0o644))
+	must.Do(t, os.Chmod(filepath.Join(from, "cat", "scripts", "run.sh"), 0o644))
 	r, err = in.Update(t.Context(), Order{}, &caller{})
-	try(t, err)
+	must.Do(t, err)
 	if got := summary(r); got != "cat update, dog unchanged" || r.Changes[0].Diff != "cat/scripts/run.sh: executable: false, was true\n" {
 		t.Errorf("no longer executable: %s\n%s", got, r.Changes[0].Diff)
 	}
 	r, err = in.Remove(t.Context(), []string{"dog"}, &caller{})
-	try(t, err)
+	must.Do(t, err)
 	if got := summary(r); got != "dog remove" {
 		t.Errorf("removed: %s", got)
 	}
@@ -56,7 +57,7 @@ func TestFolder(t *testing.T) {
 // TestFolderOfOne: a folder with a SKILL.md is installed as one skill, with all that lies below.
 func TestFolderOfOne(t *testing.T) {
 	from := skills(t, filepath.Join(t.TempDir(), "cat"), "kitten", "assets/tiger")
-	write(t, filepath.Join(from, "SKILL.md"), doc("cat", "Feeds the cat."))
+	must.Write(t, filepath.Join(from, "SKILL.md"), doc("cat", "Feeds the cat."))
 	in := installer(t, nil)
 	if got := summary(add(t, in, from)); got != "cat add" {
 		t.Errorf("installed %q", got)
@@ -98,12 +99,12 @@ func TestRefs(t *testing.T) {
 	url := "file://" + repo
 	for ref, name := range map[string]string{"next": "cat", "v1": "dog", first: "owl"} {
 		r, err := in.Install(t.Context(), Request{Source: url, Ref: ref, Skills: []string{name}}, &caller{})
-		try(t, err)
+		must.Do(t, err)
 		if r.Commit != first {
 			t.Errorf("%s: commit %s, want %s", ref, r.Commit, first)
 		}
 	}
-	write(t, filepath.Join(repo, "skills", "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
+	must.Write(t, filepath.Join(repo, "skills", "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
 	gitIn(t, repo, "rm", "-r", "--quiet", "skills/owl")
 	record(t, repo, "second")
 	gitIn(t, repo, "branch", "--force", "next")
@@ -115,7 +116,7 @@ func TestRefs(t *testing.T) {
 		}
 	}
 	r, err := in.Update(t.Context(), Order{}, &caller{})
-	try(t, err)
+	must.Do(t, err)
 	if got := summary(r); got != "cat update, dog unchanged, owl unchanged" {
 		t.Error(got)
 	}
@@ -123,7 +124,7 @@ func TestRefs(t *testing.T) {
 		t.Error("more was checked out than one folder")
 	}
 	l, err := ReadLock(in.dir)
-	try(t, err)
+	must.Do(t, err)
 	if got := l.Skills["cat"]; got.Commit != gitIn(t, repo, "rev-parse", "next") || got.Ref != "next" || got.Path != "skills/cat" {
 		t.Errorf("%+v", got)
 	}
@@ -137,11 +138,11 @@ func TestGone(t *testing.T) {
 	in := installer(t, nil)
 	add(t, in, one)
 	add(t, in, two)
-	try(t, os.RemoveAll(filepath.Join(one, "cat")))
-	write(t, filepath.Join(one, "dog", "SKILL.md"), doc("dog", "Walks the dog."))
-	try(t, os.RemoveAll(two))
+	must.Do(t, os.RemoveAll(filepath.Join(one, "cat")))
+	must.Write(t, filepath.Join(one, "dog", "SKILL.md"), doc("dog", "Walks the dog."))
+	must.Do(t, os.RemoveAll(two))
 	r, err := in.Update(t.Context(), Order{}, &caller{})
-	try(t, err)
+	must.Do(t, err)
 	if got := summary(r); got != "cat refuse, dog update, owl refuse" {
 		t.Fatal(got)
 	}
@@ -153,7 +154,7 @@ func TestGone(t *testing.T) {
 // TestTaken: what is done about a taken name is up to the caller.
 func TestTaken(t *testing.T) {
 	one, two := skills(t, t.TempDir(), "cat"), skills(t, t.TempDir(), "cat")
-	write(t, filepath.Join(two, "cat", "SKILL.md"), doc("cat", "Is another cat."))
+	must.Write(t, filepath.Join(two, "cat", "SKILL.md"), doc("cat", "Is another cat."))
 	for name, c := range map[string]struct {
 		caller
 		want string
@@ -167,7 +168,7 @@ func TestTaken(t *testing.T) {
 			in := installer(t, nil)
 			add(t, in, one)
 			r, err := in.Install(t.Context(), Request{Source: two}, &c.caller)
-			try(t, err)
+			must.Do(t, err)
 			if got := summary(r); got != c.want {
 				t.Error(got)
 			}
@@ -177,11 +178,11 @@ func TestTaken(t *testing.T) {
 				if err != nil || l.Skills["tom"].Name != "cat" {
 					t.Errorf("%+v, %v", l.Skills["tom"], err)
 				}
-				write(t, filepath.Join(two, "cat", "new.txt"), "new")
+				must.Write(t, filepath.Join(two, "cat", "new.txt"), "new")
 				if r, err := in.Update(t.Context(), Order{}, &caller{}); err != nil || summary(r) != "cat unchanged, tom update" {
 					t.Errorf("%s, %v", summary(r), err)
 				}
-				try(t, os.Remove(filepath.Join(two, "cat", "new.txt")))
+				must.Do(t, os.Remove(filepath.Join(two, "cat", "new.txt")))
 			}
 		})
 	}
@@ -191,14 +192,14 @@ func TestTaken(t *testing.T) {
 func TestForeign(t *testing.T) {
 	in := installer(t, nil)
 	skills(t, in.dir, "cat")
-	before := read(t, filepath.Join(in.dir, "cat", "SKILL.md"))
+	before := must.Read(t, filepath.Join(in.dir, "cat", "SKILL.md"))
 	from := skills(t, t.TempDir(), "cat")
-	write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Is another cat."))
+	must.Write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Is another cat."))
 	_, err := in.Install(t.Context(), Request{Source: from}, &caller{action: Replace})
 	says(t, err, "was not installed by this program; move it away, or choose another name")
 	_, err = in.Remove(t.Context(), []string{"cat"}, &caller{})
 	says(t, err, `no such skill is installed: "cat"`)
-	if got := read(t, filepath.Join(in.dir, "cat", "SKILL.md")); got != before {
+	if got := must.Read(t, filepath.Join(in.dir, "cat", "SKILL.md")); got != before {
 		t.Error("it was changed")
 	}
 }
@@ -208,11 +209,11 @@ func TestMeanwhile(t *testing.T) {
 	from := skills(t, t.TempDir(), "cat")
 	in := installer(t, nil)
 	add(t, in, from)
-	write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
+	must.Write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
 	edited := filepath.Join(in.dir, "cat", "SKILL.md")
-	_, err := in.Update(t.Context(), Order{}, &caller{before: func() { write(t, edited, "mine") }})
+	_, err := in.Update(t.Context(), Order{}, &caller{before: func() { must.Write(t, edited, "mine") }})
 	says(t, err, "was changed meanwhile by somebody else; nothing was done, try again")
-	if got := read(t, edited); got != "mine" {
+	if got := must.Read(t, edited); got != "mine" {
 		t.Errorf("it is %q now", got)
 	}
 	// The same for a second installer that is quicker.
@@ -248,30 +249,30 @@ func TestEdits(t *testing.T) {
 	from := skills(t, t.TempDir(), "cat")
 	in := installer(t, nil)
 	add(t, in, from)
-	write(t, filepath.Join(in.dir, "cat", "mine.txt"), "mine")
-	try(t, os.Remove(filepath.Join(in.dir, "cat", "scripts", "run.sh")))
+	must.Write(t, filepath.Join(in.dir, "cat", "mine.txt"), "mine")
+	must.Do(t, os.Remove(filepath.Join(in.dir, "cat", "scripts", "run.sh")))
 	verdicts, _, err := in.Verify(t.Context(), nil)
 	if want := []Verdict{{Name: "cat", Edits: Files{Missing: []string{"scripts/run.sh"}, Extra: []string{"mine.txt"}}}}; err != nil || !reflect.DeepEqual(verdicts, want) {
 		t.Errorf("%+v, %v", verdicts, err)
 	}
-	write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
-	write(t, filepath.Join(from, "cat", "logo.png"), "\x89PNG\x00")
+	must.Write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
+	must.Write(t, filepath.Join(from, "cat", "logo.png"), "\x89PNG\x00")
 	r, err := in.Update(t.Context(), Order{}, &caller{})
 	if err != nil || summary(r) != "cat refuse" || !strings.Contains(r.Changes[0].Reason, "--force") {
 		t.Errorf("%s, %v", summary(r), err)
 	}
 	r, err = in.Update(t.Context(), Order{Force: true}, &caller{})
-	try(t, err)
+	must.Do(t, err)
 	c := r.Changes[0]
 	if c.Action != Update || !strings.Contains(c.Diff, "\n+Feeds the cat.\n") || !strings.Contains(c.Diff, "--- a/cat/mine.txt\n+++ /dev/null\n") || !reflect.DeepEqual(c.Binary, []string{"logo.png"}) {
 		t.Errorf("%s, binary %q:\n%s", c.Action, c.Binary, c.Diff)
 	}
-	if got := read(t, filepath.Join(c.Kept, "mine.txt")); got != "mine" || !strings.HasPrefix(filepath.Base(c.Kept), "cat.orig-2026") || strings.HasPrefix(c.Kept, in.dir+"/") {
+	if got := must.Read(t, filepath.Join(c.Kept, "mine.txt")); got != "mine" || !strings.HasPrefix(filepath.Base(c.Kept), "cat.orig-2026") || strings.HasPrefix(c.Kept, in.dir+"/") {
 		t.Errorf("%q in %s", got, c.Kept)
 	}
 	clean(t, in, "cat")
 	// A folder that is gone comes back with force.
-	try(t, os.RemoveAll(filepath.Join(in.dir, "cat")))
+	must.Do(t, os.RemoveAll(filepath.Join(in.dir, "cat")))
 	r, err = in.Update(t.Context(), Order{Force: true}, &caller{})
 	if err != nil || summary(r) != "cat update" || r.Changes[0].Kept != "" {
 		t.Errorf("%+v, %v", r.Changes[0], err)
@@ -288,23 +289,23 @@ func TestStage(t *testing.T) {
 	if alive, err = in.newStage(); err == nil {
 		left, err = in.newStage()
 	}
-	try(t, err)
+	must.Do(t, err)
 	skills(t, alive.file("new"), "cat")
 	src, err := source.Dir(in.dir, nil)
-	try(t, err)
+	must.Do(t, err)
 	for ref, err := range src.Skills(t.Context(), nil) {
 		t.Errorf("a source finds %v, %v", ref, err)
 	}
-	try(t, left.folder.Release())
+	must.Do(t, left.folder.Release())
 	for _, days := range []int{0, 2} {
 		then := time.Now().AddDate(0, 0, -days)
-		try(t, errors.Join(os.Chtimes(left.dir, then, then), os.Chtimes(alive.dir, then, then)))
+		must.Do(t, errors.Join(os.Chtimes(left.dir, then, then), os.Chtimes(alive.dir, then, then)))
 		in.sweep()
 		if exists(left.dir) != (days == 0) || !exists(alive.dir) {
 			t.Errorf("after %d days: left %t, alive %t", days, exists(left.dir), exists(alive.dir))
 		}
 	}
-	try(t, alive.close())
+	must.Do(t, alive.close())
 	clean(t, in)
 }
 
@@ -326,7 +327,7 @@ func TestArchivesAndSites(t *testing.T) {
 	in := installer(t, nil)
 	add(t, in, s.URL+"/x.zip", "owl")
 	r, err := in.Install(t.Context(), Request{Source: s.URL, All: true}, &caller{})
-	try(t, err)
+	must.Do(t, err)
 	if got := summary(r); got != "dog add, fox refuse" || !strings.Contains(r.Changes[1].Reason, "the index says sha256:") {
 		t.Errorf("%s: %s", got, r.Changes[1].Reason)
 	}
@@ -347,13 +348,13 @@ func TestRefusedInArchive(t *testing.T) {
 	in := installer(t, nil)
 	file := filepath.Join(t.TempDir(), "x.zip")
 	bad := map[string]string{"cat/SKILL.md": doc("cat", "Purrs."), "cat/aux.txt": "x"}
-	try(t, os.WriteFile(file, zipped(t, bad), 0o600))
+	must.Do(t, os.WriteFile(file, zipped(t, bad), 0o600))
 	_, err := in.Install(t.Context(), Request{Source: file}, &caller{})
 	says(t, err, `"aux.txt" is the name of a device on Windows`)
 	bad["owl/SKILL.md"] = doc("owl", "Hoots.")
-	try(t, os.WriteFile(file, zipped(t, bad), 0o600))
+	must.Do(t, os.WriteFile(file, zipped(t, bad), 0o600))
 	r, err := in.Install(t.Context(), Request{Source: file, All: true}, &caller{})
-	try(t, err)
+	must.Do(t, err)
 	if got := summary(r); got != "owl add, cat/aux.txt refuse" {
 		t.Errorf("%s", got)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/scratch"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -38,7 +39,7 @@ func TestKilledProcess(t *testing.T) {
 		t.Skip("for TestKilled")
 	}
 	in, err := Open(os.Getenv("TEST_KILLED_DIR"), nil)
-	try(t, err)
+	must.Do(t, err)
 	var at, steps int
 	fmt.Sscan(os.Getenv("TEST_KILLED_AT"), &at)
 	in.step = func(what string) {
@@ -49,7 +50,7 @@ func TestKilledProcess(t *testing.T) {
 			select {}
 		}
 	}
-	try(t, killed[call](t, in, os.Getenv("TEST_KILLED_SOURCE")))
+	must.Do(t, killed[call](t, in, os.Getenv("TEST_KILLED_SOURCE")))
 }
 
 // TestKilled: whenever a process is killed, each skill is there as a whole, as it was or as
@@ -75,7 +76,7 @@ func killOnce(t *testing.T, call string, at int, again func(*testing.T, *Install
 	from := skills(t, t.TempDir(), "cat", "dog")
 	in := installer(t, nil)
 	add(t, in, from, "cat")
-	write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
+	must.Write(t, filepath.Join(from, "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKilledProcess$")
 	cmd.Env = append(os.Environ(), "TEST_KILLED_CALL="+call, "TEST_KILLED_DIR="+in.dir, "TEST_KILLED_SOURCE="+from, fmt.Sprint("TEST_KILLED_AT=", at))
 	var out bytes.Buffer
@@ -100,10 +101,10 @@ func killOnce(t *testing.T, call string, at int, again func(*testing.T, *Install
 		t.Errorf("%s: again: %v", &out, e)
 	}
 	stages, err := scratch.List(in.dir, skill.StagingPrefix)
-	try(t, err)
+	must.Do(t, err)
 	for _, dir := range stages {
 		then := time.Now().AddDate(0, 0, -1)
-		try(t, os.Chtimes(dir, then, then))
+		must.Do(t, os.Chtimes(dir, then, then))
 	}
 	in.sweep()
 	clean(t, in, map[string][]string{"install": {"cat", "dog"}, "update": {"cat"}}[call]...)

@@ -11,18 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
 func TestMain(m *testing.M) { testsize.Main(m) }
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // says fails the test unless an error has a text in it.
 func says(t testing.TB, err error, text string) {
@@ -36,26 +30,13 @@ func doc(name, text string) string {
 	return "---\nname: " + name + "\ndescription: " + text + " Use when the user asks for it.\n---\n# " + name + "\n\n" + text + "\n"
 }
 
-func write(t testing.TB, name, text string) {
-	t.Helper()
-	try(t, os.MkdirAll(filepath.Dir(name), 0o700))
-	try(t, os.WriteFile(name, []byte(text), 0o600))
-}
-
-func read(t testing.TB, name string) string {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	try(t, err)
-	return string(data)
-}
-
 // skills writes skills into a folder, each with a script.
 func skills(t testing.TB, dir string, names ...string) string {
 	t.Helper()
 	for _, name := range names {
-		write(t, filepath.Join(dir, name, "SKILL.md"), doc(name, "Cares for "+name+"."))
-		write(t, filepath.Join(dir, name, "scripts", "run.sh"), "#!/bin/sh\necho "+name+"\n")
-		try(t, os.Chmod(filepath.Join(dir, name, "scripts", "run.sh"), 0o755))
+		must.Write(t, filepath.Join(dir, name, "SKILL.md"), doc(name, "Cares for "+name+"."))
+		must.Write(t, filepath.Join(dir, name, "scripts", "run.sh"), "#!/bin/sh\necho "+name+"\n")
+		must.Do(t, os.Chmod(filepath.Join(dir, name, "scripts", "run.sh"), 0o755))
 	}
 	return dir
 }
@@ -69,7 +50,7 @@ func installer(t testing.TB, o *Options) *Installer {
 		o.Now = func() time.Time { return time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC) }
 	}
 	in, err := Open(filepath.Join(t.TempDir(), "skills"), o)
-	try(t, err)
+	must.Do(t, err)
 	return in
 }
 
@@ -105,7 +86,7 @@ func (c *caller) Approve(_ context.Context, changes []*Change) (bool, error) {
 func add(t testing.TB, in *Installer, source string, names ...string) *Result {
 	t.Helper()
 	r, err := in.Install(t.Context(), Request{Source: source, Skills: names, All: len(names) == 0}, &caller{})
-	try(t, err)
+	must.Do(t, err)
 	for _, c := range r.Changes {
 		if c.Action == Refuse {
 			t.Fatalf("%s: %s", c.Name, c.Reason)

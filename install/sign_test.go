@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/crypto/blake2b"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // A signer signs as minisign does.
@@ -25,7 +27,7 @@ type signer struct {
 func newSigner(t testing.TB, id string) signer {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
-	try(t, err)
+	must.Do(t, err)
 	return signer{base64.StdEncoding.EncodeToString([]byte("Ed" + id + string(public))), private, id}
 }
 
@@ -64,16 +66,16 @@ func TestMinisign(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := installer(t, &Options{Keys: []string{mine.public}})
 			file := filepath.Join(t.TempDir(), "owl.zip")
-			try(t, os.WriteFile(file, data, 0o600))
+			must.Do(t, os.WriteFile(file, data, 0o600))
 			if c.sig != "" {
-				write(t, file+".minisig", c.sig)
+				must.Write(t, file+".minisig", c.sig)
 			}
 			files := httptest.NewServer(http.FileServer(http.Dir(filepath.Dir(file))))
 			defer files.Close()
 			for _, source := range []string{file, files.URL + "/owl.zip"} {
 				_, err := in.Install(t.Context(), Request{Source: source, Name: "owl"}, &caller{action: Replace})
 				if c.want == "" {
-					try(t, err)
+					must.Do(t, err)
 					l, err := ReadLock(in.dir)
 					if err != nil || *l.Skills["owl"].Signature != (Signature{"minisign", mine.public}) {
 						t.Errorf("%v, %v", l.Skills["owl"], err)
@@ -101,7 +103,7 @@ func TestSignedTags(t *testing.T) {
 		if out, err := exec.Command(program, "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", filepath.Join(keys, name)).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
-		return read(t, filepath.Join(keys, name+".pub"))
+		return must.Read(t, filepath.Join(keys, name+".pub"))
 	}
 	mine, other := public("mine"), public("other")
 	sign := func(key, tag string) {
@@ -128,17 +130,17 @@ func TestSignedTags(t *testing.T) {
 	says(t, err, "trust.keys asks for a signature, and a folder has none")
 	clean(t, in)
 	_, err = in.Install(t.Context(), Request{Source: "file://" + repo, Ref: "v1"}, &caller{})
-	try(t, err)
+	must.Do(t, err)
 	l, err := ReadLock(in.dir)
-	try(t, err)
+	must.Do(t, err)
 	if want := strings.Join(strings.Fields(mine)[:2], " "); *l.Skills["cat"].Signature != (Signature{"ssh", want}) {
 		t.Errorf("signature %+v, want %s", l.Skills["cat"].Signature, want)
 	}
 	clean(t, in, "cat")
 	both, err := Open(t.TempDir(), &Options{Keys: []string{mine, other}})
-	try(t, err)
+	must.Do(t, err)
 	_, err = both.Install(t.Context(), Request{Source: "file://" + repo, Ref: "v2"}, &caller{})
-	try(t, err)
+	must.Do(t, err)
 }
 
 // TestGPG: a tag that is signed with gpg is known by the fingerprint of the key.
@@ -149,7 +151,7 @@ func TestGPG(t *testing.T) {
 	}
 	repo := repository(t, "cat")
 	home, err := os.MkdirTemp("", "gpg") // its sockets need a short path
-	try(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() {
 		exec.Command("gpgconf", "--kill", "all").Run()
 		os.RemoveAll(home)
@@ -171,7 +173,7 @@ func TestGPG(t *testing.T) {
 	says(t, err, "tag v1 has no valid signature by a key in trust.keys")
 	in = installer(t, &Options{Keys: []string{"gpg:" + print}})
 	_, err = in.Install(t.Context(), Request{Source: "file://" + repo, Ref: "v1"}, &caller{})
-	try(t, err)
+	must.Do(t, err)
 	clean(t, in, "cat")
 }
 

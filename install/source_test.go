@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -131,9 +132,9 @@ func FuzzParseLock(f *testing.F) {
 			return
 		}
 		text, err := l.encode()
-		try(t, err)
+		must.Do(t, err)
 		again, err := parseLock(text)
-		try(t, err)
+		must.Do(t, err)
 		if diff := cmp.Diff(l, again); diff != "" {
 			t.Error(diff)
 		}

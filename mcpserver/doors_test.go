@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
 	"github.com/repertoire-skills/repertoire/agent/skilltest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/sandbox"
@@ -45,7 +46,7 @@ type door struct {
 
 func arguments(t *testing.T, command string) string {
 	data, err := json.Marshal(object{"skill_name": "made", "command": command})
-	try(t, err)
+	must.Do(t, err)
 	return string(data)
 }
 
@@ -54,25 +55,25 @@ var doors = []door{
 		cfg.Model = agenttest.New(agenttest.Turn{Calls: []agent.Call{{Name: "run_skill_script", Arguments: arguments(t, command)},
 			{Name: "sandbox_execute", Arguments: arguments(t, command)}}}, agenttest.Turn{Text: "Done."})
 		a, err := agent.New(cfg)
-		try(t, err)
+		must.Do(t, err)
 		_, err = a.Chat(t.Context(), "Run it.")
-		try(t, err)
+		must.Do(t, err)
 	}},
 	{"agent, instructions", func(t *testing.T, cfg agent.Config, _ *kit, _ *client, command string) {
 		tag := `<execute_script skill="made">` + strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(command) + `</execute_script>`
 		cfg.Model, cfg.Instructions = agenttest.New(agenttest.Turn{Text: tag}, agenttest.Turn{Text: "Done."}), true
 		a, err := agent.New(cfg)
-		try(t, err)
+		must.Do(t, err)
 		_, err = a.Chat(t.Context(), "Run it.")
-		try(t, err)
+		must.Do(t, err)
 	}},
 	{"agent, a loop of the program's own", func(t *testing.T, cfg agent.Config, _ *kit, _ *client, command string) {
 		a, err := agent.New(cfg)
-		try(t, err)
+		must.Do(t, err)
 		a.Call(t.Context(), "run_skill_script", arguments(t, command))
 		a.Call(t.Context(), "sandbox_execute", arguments(t, command))
 		data, err := json.Marshal(object{"command": command})
-		try(t, err)
+		must.Do(t, err)
 		a.Call(t.Context(), "sandbox_execute", string(data))
 	}},
 	{"MCP", func(t *testing.T, _ agent.Config, _ *kit, c *client, command string) {
@@ -83,13 +84,13 @@ var doors = []door{
 	}},
 	{"command", func(t *testing.T, cfg agent.Config, _ *kit, _ *client, command string) {
 		a, err := agent.New(cfg)
-		try(t, err)
+		must.Do(t, err)
 		_, _ = a.NewConversation().Run(t.Context(), "made", sandbox.Request{Command: command}) // as "skills run"
 	}},
 	{"skill tests", func(t *testing.T, cfg agent.Config, k *kit, _ *client, command string) {
 		write(t, k.dir, map[string]string{"made/tests/a.txtar": "-- command --\n" + command + "\n"})
 		_, err := skilltest.Run(t.Context(), cfg, "made")
-		try(t, err)
+		must.Do(t, err)
 	}},
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/store"
@@ -87,9 +88,7 @@ func TestErrorsElsewhere(t *testing.T) {
 			Introduce: func(context.Context, string) (string, error) { return "", failure.err },
 		})
 		h, err := NewHTTP(map[string]*Server{"": s}, &HTTPOptions{Rate: -1, Logger: log, Size: func(context.Context) (int, error) { return 0, failure.err }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		id := regexp.MustCompile(`\(error (\w+): `)
 		check := func(what, answer string) {
 			t.Helper()
@@ -135,13 +134,9 @@ func TestErrorsElsewhere(t *testing.T) {
 func TestErrorsOfProposals(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "proposals")
 	box, err := proposal.Open(state, broken{&search.NotFoundError{ID: "x"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	h, err := NewHTTP(map[string]*Server{"": New(broken{}, &Options{Proposals: box, Reviews: true})}, &HTTPOptions{Rate: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	propose := func(name, file string) string {
 		t.Helper()
 		files := []map[string]any{{"path": "SKILL.md", "text": "---\nname: new\ndescription: Does it.\n---\nDo it.\n"}, {"path": file, "text": "x"}}
@@ -152,9 +147,7 @@ func TestErrorsOfProposals(t *testing.T) {
 		t.Error("something was written")
 	}
 	nowhere := call(t, h, "show_proposal", map[string]any{"proposal": "nowhere"}).Body.String()
-	if err := os.WriteFile(state, []byte("in the way"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(state, []byte("in the way"), 0o600))
 	for _, tt := range []struct{ name, answer, want string }{
 		{"a file name that no disk takes", long, "longer than 255 bytes"},
 		{"a bad name", propose("New Skill", "x.md"), "is no name for a skill"},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 )
 
@@ -17,10 +18,10 @@ func TestFlow(t *testing.T) {
 	k := serve(t, few(), "")
 	url := k.serveHTTP(t, mcpserver.HTTPOptions{})
 	a, err := agent.New(agent.Config{Catalog: k.catalog})
-	try(t, err)
+	must.Do(t, err)
 	library := func(name string, args object) string {
 		data, err := json.Marshal(args)
-		try(t, err)
+		must.Do(t, err)
 		return a.Call(t.Context(), name, string(data)).Text
 	}
 	doors := map[string][2]talk{

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 )
 
@@ -53,9 +54,9 @@ func openSite(t testing.TB, o mcpserver.Options, h mcpserver.HTTPOptions) *site 
 		}
 	}
 	server, err := mcpserver.NewHTTP(s.servers, &h)
-	try(t, err)
+	must.Do(t, err)
 	l, err := mcpserver.Listen(t.Context(), "127.0.0.1:0", false)
-	try(t, err)
+	must.Do(t, err)
 	s.url = "http://" + l.Addr().String()
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(t.Context())
@@ -103,9 +104,7 @@ func send(t testing.TB, method, url, body string, headers ...string) reply {
 func start(t testing.TB, method, url, body string, headers ...string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	client := http.DefaultClient
@@ -177,7 +176,7 @@ func modern(t testing.TB, url, method, params string, headers ...string) reply {
 	headers = append(headers, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method)
 	if method == "tools/call" {
 		var call struct{ Name string }
-		try(t, json.Unmarshal([]byte(params), &call))
+		must.Do(t, json.Unmarshal([]byte(params), &call))
 		headers = append(headers, "Mcp-Name", call.Name)
 	}
 	if params = strings.TrimSuffix(params, "}"); params != "{" {
@@ -272,9 +271,7 @@ func TestHTTPHosts(t *testing.T) {
 	s := openSite(t, mcpserver.Options{}, mcpserver.HTTPOptions{Hosts: []string{"Skills.Example:443"}, Origins: []string{"https://App.example"}})
 	address := strings.TrimPrefix(s.url, "http://")
 	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, c := range []struct {
 		host, origin string
 		want         int
@@ -521,16 +518,12 @@ func TestHTTPSlow(t *testing.T) {
 		"body":   "POST /mcp HTTP/1.1\r\nHost: " + address + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
 	} {
 		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer c.Close()
 		if _, err := c.Write([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.SetReadDeadline(time.Now().Add(patience)))
 		answer, err := io.ReadAll(c)
 		if err != nil || strings.HasPrefix(string(answer), "HTTP/1.1 2") {
 			t.Errorf("a slow %s: %q, %v", name, answer, err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
@@ -58,9 +59,7 @@ func call(t *testing.T, h http.Handler, tool string, arguments map[string]any) *
 		"arguments": arguments, "name": tool, "_meta": map[string]any{versionMeta: firstStateless,
 			"io.modelcontextprotocol/clientInfo": map[string]any{"name": "test", "version": "1"}, "io.modelcontextprotocol/clientCapabilities": map[string]any{}},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return ask(h, "/mcp", body, versionHeader, firstStateless, "Mcp-Method", "tools/call", "Mcp-Name", tool)
 }
 
@@ -69,15 +68,11 @@ func call(t *testing.T, h http.Handler, tool string, arguments map[string]any) *
 func TestHTTPLongTexts(t *testing.T) {
 	a := &asked{texts: make(chan string, 1)}
 	h, err := NewHTTP(map[string]*Server{"": New(a, &Options{Proposals: new(proposal.Box)})}, &HTTPOptions{Rate: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	long := strings.Repeat("\"Grüße\" 😀\n", 50_000)
 	want := tidy.CutMiddle(long, search.MaxPrompt)
 	prompt, err := json.Marshal(map[string]any{"session": "s", "prompt": long})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for name, post := range map[string]func() *httptest.ResponseRecorder{
 		"search_skills":  func() *httptest.ResponseRecorder { return call(t, h, "search_skills", map[string]any{"query": long}) },
 		"suggest_skills": func() *httptest.ResponseRecorder { return call(t, h, "suggest_skills", map[string]any{"prompt": long}) },
@@ -116,15 +111,11 @@ func TestHTTPBusy(t *testing.T) {
 	a := &asked{texts: make(chan string, 1)}
 	m := new(Metrics)
 	h, err := NewHTTP(map[string]*Server{"": New(a, nil)}, &HTTPOptions{Rate: -1, Timeout: 20 * time.Millisecond, Metrics: m})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var all []*pass
 	for i := range 4 {
 		p, err := h.room.enter(t.Context(), fmt.Sprint("client ", i), roomForAll/4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		all = append(all, p)
 	}
 	busy := func(what string, r *httptest.ResponseRecorder) {
@@ -144,9 +135,7 @@ func TestHTTPBusy(t *testing.T) {
 	}
 	for _, g := range []*gate{h.short, h.long} {
 		turns, err := g.enter(t.Context(), "client", g.all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if g == h.long {
 			busy("a long request without a turn", call(t, h, "search_skills", long))
 		} else {
@@ -171,9 +160,7 @@ func TestHTTPBusy(t *testing.T) {
 func TestHTTPSlowAnswers(t *testing.T) {
 	a := &asked{texts: make(chan string), hold: make(chan struct{})}
 	h, err := NewHTTP(map[string]*Server{"": New(a, nil)}, &HTTPOptions{Rate: -1, Timeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	n := int(h.short.all) + 2
 	done := make(chan int, n)
 	for range n {

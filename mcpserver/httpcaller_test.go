@@ -18,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/api"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -26,8 +27,8 @@ import (
 func bearer(t testing.TB, f *access.File, name, agent string) []string {
 	t.Helper()
 	token, secret, err := access.NewToken(name, agent, time.Now(), time.Time{})
-	try(t, err)
-	try(t, f.AddToken(t.Context(), token))
+	must.Do(t, err)
+	must.Do(t, f.AddToken(t.Context(), token))
 	return []string{"Authorization", "Bearer " + secret}
 }
 
@@ -142,7 +143,7 @@ func TestRevoked(t *testing.T) {
 		t.Fatal(stream.Status)
 	}
 	_, err := tokens.RevokeToken(t.Context(), "a")
-	try(t, err)
+	must.Do(t, err)
 	if r := send(t, "POST", s.url+"/mcp", message("ping", "{}"), headers...); r.status != 401 {
 		t.Errorf("a revoked token: %+v", r)
 	}
@@ -228,7 +229,7 @@ func TestMetadata(t *testing.T) {
 		}
 		r = send(t, "GET", s.url+metadata, "")
 		var got map[string]any
-		try(t, json.Unmarshal([]byte(r.body), &got))
+		must.Do(t, json.Unmarshal([]byte(r.body), &got))
 		if got["resource"] != "https://skills.example"+path || fmt.Sprint(got["authorization_servers"]) != "[https://login.example]" {
 			t.Errorf("%s: %s", metadata, r.body)
 		}
@@ -251,10 +252,10 @@ func TestMetadata(t *testing.T) {
 func (s *site) suggest(t testing.TB, p api.Prompt, headers ...string) (got api.Suggestion, status int) {
 	t.Helper()
 	body, err := json.Marshal(p)
-	try(t, err)
+	must.Do(t, err)
 	r := send(t, "POST", s.url+api.Path, string(body), headers...)
 	if r.status == 200 {
-		try(t, json.Unmarshal([]byte(r.body), &got))
+		must.Do(t, json.Unmarshal([]byte(r.body), &got))
 	}
 	return got, r.status
 }
@@ -333,9 +334,9 @@ func TestSuggestEvent(t *testing.T) {
 		o.Observe = func(e usage.Event) { e.Duration = 0; got = append(got, e) }
 	})
 	h, err := mcpserver.NewHTTP(map[string]*mcpserver.Server{"": c.Server}, &mcpserver.HTTPOptions{Check: tokens})
-	try(t, err)
+	must.Do(t, err)
 	l, err := mcpserver.Listen(t.Context(), "127.0.0.1:0", true)
-	try(t, err)
+	must.Do(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- h.Serve(ctx, l) }()
@@ -346,7 +347,7 @@ func TestSuggestEvent(t *testing.T) {
 	}
 	modern(t, url+"/mcp", "tools/call", `{"name":"read_skill","arguments":{"id":"post"}}`, headers...)
 	stop()
-	try(t, <-ended)
+	must.Do(t, <-ended)
 	want := []usage.Event{
 		{Kind: usage.Offered, Call: "suggest_skills", Skills: usage.Named("post"), Session: "s", Prompt: "fetch the letters"},
 		{Kind: usage.Listed, Call: api.Path},

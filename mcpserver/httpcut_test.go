@@ -9,6 +9,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
@@ -40,9 +41,7 @@ func FuzzCutStrings(f *testing.F) {
 			return
 		}
 		plain, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, written := range []string{string(plain), escaped(s)} {
 			var got []string
 			text := `[` + written + `, ` + written + `]`

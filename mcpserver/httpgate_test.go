@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // given returns the names of the passes that were given.
@@ -71,9 +73,7 @@ func TestGateShares(t *testing.T) {
 func TestGateCancel(t *testing.T) {
 	g := newGate(10, 10)
 	first, err := g.enter(t.Context(), "a", 9)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 3 {

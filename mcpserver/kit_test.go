@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/source"
@@ -23,20 +23,12 @@ import (
 
 func TestMain(m *testing.M) { testsize.Main(m) }
 
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // write writes files below a folder.
 func write(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		name = filepath.Join(dir, filepath.FromSlash(name))
-		try(t, os.MkdirAll(filepath.Dir(name), 0o700))
-		try(t, os.WriteFile(name, []byte(text), 0o600))
+		must.Write(t, name, text)
 	}
 }
 
@@ -87,7 +79,7 @@ func serve(t testing.TB, files map[string]string, agent string, complete ...func
 	k := &kit{dir: t.TempDir()}
 	write(t, k.dir, files)
 	src, err := source.Dir(k.dir, &source.Options{Label: "team", Priority: 1})
-	try(t, err)
+	must.Do(t, err)
 	cfg := repertoire.Config{
 		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Embedder: embed.None{},
 		Agents: agents(), Schedule: repertoire.Never,
@@ -97,14 +89,14 @@ func serve(t testing.TB, files map[string]string, agent string, complete ...func
 		f(&cfg, o)
 	}
 	k.catalog, err = repertoire.Open(t.Context(), cfg)
-	try(t, err)
-	t.Cleanup(func() { try(t, k.catalog.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, k.catalog.Close()) })
 	if cfg.Schedule == repertoire.Never {
 		k.rescan(t)
 	}
 	o.Sources = k.catalog.Labels
 	o.Agent, err = k.catalog.Agent(agent)
-	try(t, err)
+	must.Do(t, err)
 	k.Server = mcpserver.New(k.catalog, o)
 	return k
 }
@@ -112,7 +104,7 @@ func serve(t testing.TB, files map[string]string, agent string, complete ...func
 func (k *kit) rescan(t testing.TB) {
 	t.Helper()
 	_, err := k.catalog.Owner().Rescan(context.WithoutCancel(t.Context()), nil)
-	try(t, err)
+	must.Do(t, err)
 }
 
 // patience is how long a test waits for what must come, on a very busy machine
@@ -190,9 +182,9 @@ func (c *client) send(m object) {
 	c.t.Helper()
 	m["jsonrpc"] = "2.0"
 	data, err := json.Marshal(m)
-	try(c.t, err)
+	must.Do(c.t, err)
 	_, err = c.w.Write(append(data, '\n'))
-	try(c.t, err)
+	must.Do(c.t, err)
 }
 
 // ask sends a request and returns its number.
@@ -343,6 +335,6 @@ var errBroken = errors.New("broken")
 func renaming(t testing.TB, dir string, names map[string]string) *source.FS {
 	t.Helper()
 	s, err := source.Dir(dir, &source.Options{Label: "renamed", Names: names})
-	try(t, err)
+	must.Do(t, err)
 	return s
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/scripts"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/mcpserver"
@@ -33,7 +34,7 @@ func running(t *testing.T, scope string, trusted *trust.File, tell func(usage.Ev
 		o.Runs = runs(t, &k, scope, trusted, sandbox.NewPlain(sandbox.Options{AllowUnconfined: true}))
 		o.Runs.OpenWorld = true
 	})
-	try(t, os.Chmod(filepath.Join(k.dir, "pdf-forms/scripts/count.sh"), 0o700))
+	must.Do(t, os.Chmod(filepath.Join(k.dir, "pdf-forms/scripts/count.sh"), 0o700))
 	return k
 }
 
@@ -42,9 +43,9 @@ func running(t *testing.T, scope string, trusted *trust.File, tell func(usage.Ev
 func runs(t *testing.T, k **kit, scope string, trusted *trust.File, x sandbox.Executor) *mcpserver.Runs {
 	made := sync.OnceValue(func() *scripts.Runner {
 		a, err := (*k).catalog.Agent(scope)
-		try(t, err)
+		must.Do(t, err)
 		r, err := scripts.New((*k).catalog, a, scripts.Executors{Executor: x}, trusted, nil)
-		try(t, err)
+		must.Do(t, err)
 		return r
 	})
 	return &mcpserver.Runs{
@@ -57,8 +58,8 @@ func runs(t *testing.T, k **kit, scope string, trusted *trust.File, x sandbox.Ex
 func (k *kit) trustNow(t *testing.T, id string, f *trust.File) {
 	t.Helper()
 	l, err := k.catalog.Listing(t.Context(), id, nil, true)
-	try(t, err)
-	try(t, f.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: l.Digest, Name: id, Folder: l.Folder, Date: time.Now()}}))
+	must.Do(t, err)
+	must.Do(t, f.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: l.Digest, Name: id, Folder: l.Folder, Date: time.Now()}}))
 }
 
 // TestRuns: scripts of trusted skills run, as they are when they are trusted.

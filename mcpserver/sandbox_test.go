@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/sandbox/virtual"
@@ -42,7 +43,7 @@ func (k *kit) over(t *testing.T) talk {
 func (k *kit) serveHTTP(t *testing.T, o mcpserver.HTTPOptions) string {
 	t.Helper()
 	h, err := mcpserver.NewHTTP(map[string]*mcpserver.Server{"": k.Server}, &o)
-	try(t, err)
+	must.Do(t, err)
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return s.URL + "/mcp"
@@ -53,7 +54,7 @@ func overHTTP(t *testing.T, url string, headers ...string) talk {
 	headers = session(t, url, headers...)
 	return func(name string, args object) string {
 		data, err := json.Marshal(args)
-		try(t, err)
+		must.Do(t, err)
 		return textOf(send(t, "POST", url, tool(name, string(data)), headers...).result(t))
 	}
 }
@@ -62,7 +63,7 @@ func overHTTP(t *testing.T, url string, headers ...string) talk {
 func stateless(t *testing.T, url string) talk {
 	return func(name string, args object) string {
 		data, err := json.Marshal(object{"name": name, "arguments": args})
-		try(t, err)
+		must.Do(t, err)
 		return textOf(modern(t, url, "tools/call", string(data)).result(t))
 	}
 }
@@ -143,7 +144,7 @@ func TestSandboxFlow(t *testing.T) {
 
 	// A skill that is not trusted is not brought in, however it is named.
 	_, err := trusted.Forget(t.Context(), func(trust.Skill) bool { return true })
-	try(t, err)
+	must.Do(t, err)
 	call := k.over(t)
 	if read := call("read_skill", object{"id": "made"}); strings.Contains(read, "/.sandbox") {
 		t.Errorf("a skill that is not trusted is in the sandbox: %s", read)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 )
@@ -97,7 +98,7 @@ func (c *client) readBytes(uri string) []byte {
 		return []byte(s)
 	}
 	data, err := base64.StdEncoding.DecodeString(content["blob"].(string))
-	try(c.t, err)
+	must.Do(c.t, err)
 	return data
 }
 
@@ -167,7 +168,7 @@ func TestNastySkills(t *testing.T) {
 	slices.Sort(resources)
 	want(t, "resources", resources, names...)
 	all, err := k.catalog.List(t.Context(), nil, &repertoire.ListOptions{Shadowed: true})
-	try(t, err)
+	must.Do(t, err)
 	if len(all) < 30 {
 		t.Errorf("the catalog has %d skills only", len(all))
 	}
@@ -363,7 +364,7 @@ func TestDigestsAreOfNow(t *testing.T) {
 	if entry["frontmatter"].(object)["description"] != "Is another one." || len(entry["resources"].([]any)) != 2 {
 		t.Errorf("entry: %v", entry)
 	}
-	try(t, os.RemoveAll(filepath.Join(k.dir, "pdf-base")))
+	must.Do(t, os.RemoveAll(filepath.Join(k.dir, "pdf-base")))
 	for range 2 { // still indexed, and not any more
 		if _, err := c.call("skills/get", object{"uri": "skill://pdf-base/SKILL.md"}); err == nil {
 			t.Error("a skill that is gone is served")

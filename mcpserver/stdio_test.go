@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/repertoire-skills/repertoire"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -28,7 +29,7 @@ func TestAnswersAfterEnd(t *testing.T) {
 		`{"jsonrpc":"2.0","id":3,"method":"skills/list"}` + "\n"
 	for range 20 {
 		var out bytes.Buffer
-		try(t, k.Serve(t.Context(), strings.NewReader(in), &out))
+		must.Do(t, k.Serve(t.Context(), strings.NewReader(in), &out))
 		if n := strings.Count(out.String(), "\n"); n != 3 || strings.Contains(out.String(), `"error"`) {
 			t.Fatalf("%d answers: %.500s", n, &out)
 		}
@@ -45,7 +46,7 @@ func TestServeEnds(t *testing.T) {
 	r, w := io.Pipe()
 	defer w.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	try(t, k.Serve(ctx, cancelling{r, cancel}, io.Discard)) // although the input goes on
+	must.Do(t, k.Serve(ctx, cancelling{r, cancel}, io.Discard)) // although the input goes on
 }
 
 // A cancelling reader calls cancel when somebody reads from it.
@@ -79,19 +80,19 @@ func TestLibraryClient(t *testing.T) {
 	k := serve(t, few(), "")
 	near, far := mcp.NewInMemoryTransports()
 	session, err := k.MCP().Connect(t.Context(), far, nil)
-	try(t, err)
+	must.Do(t, err)
 	defer session.Wait()
 	client, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), near, nil)
-	try(t, err)
+	must.Do(t, err)
 	defer client.Close()
 	r, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "search_skills", Arguments: object{"query": "fill in a PDF form"}})
-	try(t, err)
+	must.Do(t, err)
 	contains(t, "text", r.Content[0].(*mcp.TextContent).Text, "pdf-forms")
 	n := 0
 	for res, err := range client.Resources(t.Context(), nil) {
-		try(t, err)
+		must.Do(t, err)
 		read, err := client.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: res.URI})
-		try(t, err)
+		must.Do(t, err)
 		contains(t, res.URI, read.Contents[0].Text, "name: "+res.Name)
 		n++
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/usage"
@@ -329,12 +330,12 @@ func TestAway(t *testing.T) {
 		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	})
 	c := k.connect(t, true)
-	try(t, os.Remove(filepath.Join(k.dir, "pdf-base", "SKILL.md")))
+	must.Do(t, os.Remove(filepath.Join(k.dir, "pdf-base", "SKILL.md")))
 	if text, _ := c.tool("suggest_skills", object{"prompt": "x"}); !strings.Contains(text, `<skill_content name="pdf-forms"`) || strings.Contains(text, `name="pdf-base"`) {
 		t.Errorf("suggested %s", text)
 	}
 	contains(t, "log", log.String(), "pinned for agent pins, but left out: reading skill pdf-base: ")
-	try(t, os.RemoveAll(k.dir))
+	must.Do(t, os.RemoveAll(k.dir))
 	k.rescan(t)
 	text, r := c.tool("list_skills", object{"tag": "pdf"})
 	contains(t, "text", text, "- pdf-forms (cannot be read now): ")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/source/sourcetest"
@@ -17,12 +18,12 @@ import (
 func half(t testing.TB, held **sourcetest.Held) func(*repertoire.Config, *mcpserver.Options) {
 	return func(cfg *repertoire.Config, _ *mcpserver.Options) {
 		before, err := repertoire.Open(t.Context(), *cfg)
-		try(t, err)
+		must.Do(t, err)
 		_, err = before.Owner().Rescan(t.Context(), nil)
-		try(t, err)
-		try(t, before.Close())
+		must.Do(t, err)
+		must.Do(t, before.Close())
 		added, err := source.Files(map[string]string{"bake-pies/SKILL.md": doc("bake-pies", "Bakes pies. Use when a pie is to be baked.")}, &source.Options{Label: "new"})
-		try(t, err)
+		must.Do(t, err)
 		*held = sourcetest.Hold(added)
 		cfg.Sources = append(cfg.Sources, *held)
 		cfg.Schedule, cfg.Background = "@every 1h", true
@@ -90,13 +91,13 @@ func TestUnreadTransports(t *testing.T) {
 	t.Cleanup(held.Release)
 	in := hello + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_skills","arguments":{}}}` + "\n"
 	var out bytes.Buffer
-	try(t, k.Serve(t.Context(), strings.NewReader(in), &out))
+	must.Do(t, k.Serve(t.Context(), strings.NewReader(in), &out))
 	contains(t, "stdio", out.String(), partText, `"unread":1`)
 
 	h, err := mcpserver.NewHTTP(map[string]*mcpserver.Server{"": k.Server}, &mcpserver.HTTPOptions{Size: func(ctx context.Context) (int, error) { return k.catalog.Count(ctx, nil) }})
-	try(t, err)
+	must.Do(t, err)
 	l, err := mcpserver.Listen(t.Context(), "127.0.0.1:0", false)
-	try(t, err)
+	must.Do(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Serve(ctx, l) }()
@@ -104,5 +105,5 @@ func TestUnreadTransports(t *testing.T) {
 	r := send(t, "POST", url, tool("list_skills", "{}"), session(t, url)...)
 	contains(t, "HTTP", string(r.body), partText, `"unread":1`)
 	stop()
-	try(t, <-ended)
+	must.Do(t, <-ended)
 }

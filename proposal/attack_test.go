@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/proposal"
 )
@@ -19,7 +20,7 @@ import (
 func TestLeavesFolder(t *testing.T) {
 	k, ctx := newKit(t), t.Context()
 	out := filepath.Join(filepath.Dir(k.cat), "dog", "SKILL.md")
-	was := get(t, out)
+	was := must.Read(t, out)
 	for _, name := range []string{"../dog/SKILL.md", out, "scripts/../../dog/SKILL.md", "a/../../dog/SKILL.md", `..\dog\SKILL.md`, "./../dog/SKILL.md"} {
 		for _, diff := range []string{"--- a/%[1]s\n+++ b/%[1]s\n@@\n-Take the leash.\n+Run.\n", "--- %[1]s\n+++ /dev/null\n@@\n-Take the leash.\n", "--- /dev/null\n+++ %[1]s\n@@\n+Run.\n"} {
 			c := proposal.Change{Skill: "cat", Diff: fmt.Sprintf(diff, name), Justification: "x"}
@@ -29,7 +30,7 @@ func TestLeavesFolder(t *testing.T) {
 		}
 	}
 	p, err := k.ProposeUpdate(ctx, bird, one("Call the cat.", "Call it."))
-	try(t, err)
+	must.Do(t, err)
 	kept := filepath.Join(k.state, "proposals", "open", p.ID)
 	put(t, filepath.Join(kept, "change.diff"), "diff --git a/../dog/SKILL.md b/../dog/SKILL.md\n--- /dev/null\n+++ b/../dog/SKILL.md\n@@ -0,0 +1 @@\n+Run.\n", 0o600)
 	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{}); err == nil || !strings.Contains(err.Error(), `".."`) {
@@ -42,7 +43,7 @@ func TestLeavesFolder(t *testing.T) {
 	if list, err := k.List(ctx, nil, false); err == nil || len(list) != 0 {
 		t.Errorf("%v, %v", list, err)
 	}
-	if get(t, out) != was || get(t, filepath.Join(k.cat, "SKILL.md")) != catText {
+	if must.Read(t, out) != was || must.Read(t, filepath.Join(k.cat, "SKILL.md")) != catText {
 		t.Error("a skill changed")
 	}
 }
@@ -64,7 +65,7 @@ func TestNoFileOfTheSkill(t *testing.T) {
 		}
 	}
 	p, err := k.ProposeUpdate(ctx, bird, one("Call the cat.", "Call it."))
-	try(t, err)
+	must.Do(t, err)
 	put(t, filepath.Join(k.state, "proposals", "open", p.ID, "change.diff"), fmt.Sprintf(diffs[0], ".git/config"), 0o600)
 	if s, err := k.Show(ctx, nil, p.ID); err != nil || !strings.Contains(s.Conflict, "not part of a skill") {
 		t.Errorf("%q, %v", s.Conflict, err)
@@ -72,7 +73,7 @@ func TestNoFileOfTheSkill(t *testing.T) {
 	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{Force: true}); err == nil || !strings.Contains(err.Error(), "not part of a skill") {
 		t.Error(err)
 	}
-	if got := get(t, config); !strings.HasSuffix(got, "false\n") {
+	if got := must.Read(t, config); !strings.HasSuffix(got, "false\n") {
 		t.Error(got)
 	}
 	k.alone(t)
@@ -92,11 +93,11 @@ func TestSecrets(t *testing.T) {
 	c := one("Call the cat.", "Call it.")
 	c.Diff += "--- a/.env\n+++ /dev/null\n@@\n-A=1\n"
 	p, err := k.ProposeUpdate(ctx, bird, c)
-	try(t, err)
+	must.Do(t, err)
 	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{}); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Lstat(filepath.Join(k.cat, ".env")); err == nil || !strings.Contains(get(t, filepath.Join(k.cat, "SKILL.md")), "Call it.") {
+	if _, err := os.Lstat(filepath.Join(k.cat, ".env")); err == nil || !strings.Contains(must.Read(t, filepath.Join(k.cat, "SKILL.md")), "Call it.") {
 		t.Errorf("it is still there: %v", err)
 	}
 }
@@ -105,7 +106,7 @@ func TestSecrets(t *testing.T) {
 func TestInTheWay(t *testing.T) {
 	k, ctx := newKit(t), t.Context()
 	p, err := k.ProposeUpdate(ctx, bird, proposal.Change{Skill: "cat", Diff: "--- /dev/null\n+++ b/scripts/new.sh\n@@\n+echo new\n", Justification: "x"})
-	try(t, err)
+	must.Do(t, err)
 	way := filepath.Join(k.cat, "scripts", "new.sh")
 	for name, c := range map[string]struct {
 		put  func() error
@@ -124,17 +125,17 @@ func TestInTheWay(t *testing.T) {
 			continue
 		}
 		before, err := os.ReadDir(filepath.Dir(way))
-		try(t, err)
+		must.Do(t, err)
 		if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{Force: true}); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if after, err := os.ReadDir(filepath.Dir(way)); err != nil || fmt.Sprint(after) != fmt.Sprint(before) {
 			t.Errorf("%s: %v before, %v after, %v", name, before, after, err)
 		}
-		try(t, errors.Join(os.RemoveAll(way), os.RemoveAll(filepath.Join(k.cat, "scripts", "NEW.sh"))))
+		must.Do(t, errors.Join(os.RemoveAll(way), os.RemoveAll(filepath.Join(k.cat, "scripts", "NEW.sh"))))
 	}
 	k.alone(t)
-	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{}); err != nil || get(t, way) != "echo new\n" {
+	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{}); err != nil || must.Read(t, way) != "echo new\n" {
 		t.Error(err)
 	}
 }
@@ -143,9 +144,9 @@ func TestInTheWay(t *testing.T) {
 func TestSpelledAnew(t *testing.T) {
 	k, ctx := newKit(t), t.Context()
 	p, err := k.ProposeUpdate(ctx, bird, proposal.Change{Skill: "cat", Diff: "--- a/scripts/feed.sh\n+++ /dev/null\n--- /dev/null\n+++ b/scripts/Feed.sh\n@@\n+echo fed\n", Justification: "x"})
-	try(t, err)
+	must.Do(t, err)
 	_, err = k.Approve(ctx, person, p.ID, proposal.Approval{})
-	try(t, err)
+	must.Do(t, err)
 	if entries, err := os.ReadDir(filepath.Join(k.cat, "scripts")); err != nil || len(entries) != 1 || entries[0].Name() != "Feed.sh" {
 		t.Errorf("%v, %v", entries, err)
 	}
@@ -157,7 +158,7 @@ func TestOtherOfTheName(t *testing.T) {
 	put(t, filepath.Join(filepath.Dir(k.cat), "fish", "SKILL.md"), "---\nname: fish\ndescription: Feeds the fish.\n---\nThe key is under the mat.\n", 0o600)
 	k.rescan(t)
 	p, err := k.ProposeUpdate(ctx, bird, proposal.Change{Skill: "fish", Diff: "@@\n-The key is under the mat.\n+The key is in the shed.\n", Justification: "It was moved."})
-	try(t, err)
+	must.Do(t, err)
 	guest := &repertoire.Agent{Name: "guest", Include: repertoire.Rules{Sources: []string{"bundled"}}}
 	if list, err := k.List(ctx, guest, true); err != nil || len(list) != 0 {
 		t.Errorf("%+v, %v", list, err)
@@ -184,7 +185,7 @@ func TestNameStays(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	p, err := k.ProposeUpdate(ctx, bird, one("Call the cat.", "Call it."))
-	try(t, err)
+	must.Do(t, err)
 	kept := filepath.Join(k.state, "proposals", "open", p.ID, "change.diff")
 	put(t, kept, "--- a/SKILL.md\n+++ b/SKILL.md\n@@ -2,1 +2,1 @@\n-name: cat\n+name: dog\n", 0o600)
 	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{}); err == nil || !strings.Contains(err.Error(), `from "cat" to "dog"`) {
@@ -198,27 +199,27 @@ func TestLinks(t *testing.T) {
 	outside := filepath.Join(filepath.Dir(k.cat), "dog")
 	c := proposal.Change{Skill: "cat", Diff: "--- a/scripts/feed.sh\n+++ b/scripts/feed.sh\n@@\n-echo feed\n+echo fed\n--- /dev/null\n+++ b/scripts/new.sh\n@@\n+x\n", Justification: "x"}
 	p, err := k.ProposeUpdate(ctx, bird, c)
-	try(t, err)
-	try(t, os.Rename(filepath.Join(k.cat, "scripts"), filepath.Join(k.cat, "old")))
+	must.Do(t, err)
+	must.Do(t, os.Rename(filepath.Join(k.cat, "scripts"), filepath.Join(k.cat, "old")))
 	if os.Symlink(outside, filepath.Join(k.cat, "scripts")) != nil {
 		t.Skip("no symbolic links here")
 	}
 	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{}); !errors.Is(err, proposal.ErrLocked) {
 		t.Errorf("a folder that is a link: %v", err)
 	}
-	try(t, os.Remove(filepath.Join(k.cat, "scripts")))
+	must.Do(t, os.Remove(filepath.Join(k.cat, "scripts")))
 	put(t, filepath.Join(k.cat, "scripts", "feed.sh"), "#!/bin/sh\necho feed\n", 0o755)
-	try(t, os.Symlink(filepath.Join(outside, "SKILL.md"), filepath.Join(k.cat, "link.md")))
+	must.Do(t, os.Symlink(filepath.Join(outside, "SKILL.md"), filepath.Join(k.cat, "link.md")))
 	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{}); !errors.Is(err, proposal.ErrLocked) {
 		t.Errorf("a file that is a link: %v", err)
 	}
-	try(t, os.Remove(filepath.Join(k.cat, "link.md")))
-	try(t, os.Symlink("SKILL.md", filepath.Join(k.cat, "link.md")))
+	must.Do(t, os.Remove(filepath.Join(k.cat, "link.md")))
+	must.Do(t, os.Symlink("SKILL.md", filepath.Join(k.cat, "link.md")))
 	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{}); !errors.Is(err, proposal.ErrLocked) {
 		t.Errorf("a link within the skill: %v", err)
 	}
-	try(t, os.Remove(filepath.Join(k.cat, "link.md")))
-	try(t, os.Symlink(filepath.Join(outside, "SKILL.md"), filepath.Join(k.cat, "link.md")))
+	must.Do(t, os.Remove(filepath.Join(k.cat, "link.md")))
+	must.Do(t, os.Symlink(filepath.Join(outside, "SKILL.md"), filepath.Join(k.cat, "link.md")))
 	if _, err := k.ProposeUpdate(ctx, bird, proposal.Change{Skill: "cat", Diff: "--- a/link.md\n+++ b/link.md\n@@\n-Take the leash.\n+x\n", Justification: "x"}); err == nil {
 		t.Error("a change through a link is kept")
 	}

@@ -14,17 +14,11 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 const catText = "---\nname: cat\ndescription: Feeds the cat. Use when it is hungry.\n---\n# Cat\n\nOpen the tin.\nFill the bowl.\nCall the cat.\n"
 
@@ -43,20 +37,20 @@ func newKit(t *testing.T) *kit {
 	t.Helper()
 	t.Parallel() // most of the time goes to waiting for the disk
 	top, err := filepath.EvalSymlinks(t.TempDir())
-	try(t, err)
+	must.Do(t, err)
 	k := &kit{state: filepath.Join(top, "state"), cat: filepath.Join(top, "skills", "cat"), user: filepath.Join(top, "user"), now: time.Unix(1_800_000_000, 0)}
 	put(t, filepath.Join(k.cat, "SKILL.md"), catText, 0o640)
 	put(t, filepath.Join(k.cat, "scripts", "feed.sh"), "#!/bin/sh\necho feed\n", 0o750)
 	put(t, filepath.Join(top, "skills", "dog", "SKILL.md"), "---\nname: dog\ndescription: Walks the dog. Use when it barks.\n---\nTake the leash.\n", 0o600)
 	disk, err := source.Dir(filepath.Join(top, "skills"), &source.Options{Label: "disk", Priority: 1, Kind: source.KindUser})
-	try(t, err)
+	must.Do(t, err)
 	bundled, err := source.Files(map[string]string{"fish/SKILL.md": "---\nname: fish\ndescription: Feeds the fish.\n---\nOpen the lid.\n"}, &source.Options{Label: "bundled", Kind: source.KindBundled})
-	try(t, err)
+	must.Do(t, err)
 	k.agent = &repertoire.Agent{Name: "keeper", Include: repertoire.Rules{Names: []string{"cat", "cats-*"}}}
 	k.catalog, err = repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{disk, bundled}, DB: filepath.Join(top, "catalog.db"),
 		Schedule: repertoire.Never, Embedder: embed.None{}, Agents: []*repertoire.Agent{k.agent}})
-	try(t, err)
-	t.Cleanup(func() { try(t, k.catalog.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, k.catalog.Close()) })
 	k.rescan(t)
 	k.open(t, nil)
 	return k
@@ -71,27 +65,20 @@ func (k *kit) open(t *testing.T, change func(*proposal.Options)) {
 	}
 	var err error
 	k.Box, err = proposal.Open(filepath.Join(k.state, "proposals"), k.catalog, o)
-	try(t, err)
+	must.Do(t, err)
 }
 
 func (k *kit) rescan(t *testing.T) {
 	t.Helper()
 	_, err := k.catalog.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 }
 
 func put(t testing.TB, name, text string, mode fs.FileMode) {
 	t.Helper()
-	try(t, os.MkdirAll(filepath.Dir(name), 0o755))
-	try(t, os.WriteFile(name, []byte(text), mode))
-	try(t, os.Chmod(name, mode))
-}
-
-func get(t testing.TB, name string) string {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	try(t, err)
-	return string(data)
+	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must.Do(t, os.WriteFile(name, []byte(text), mode))
+	must.Do(t, os.Chmod(name, mode))
 }
 
 // one returns a change of one line of the skill cat.
@@ -111,17 +98,17 @@ func TestApprove(t *testing.T) {
 	c := one("Fill the bowl.", "Fill the big bowl.")
 	c.Diff += "--- a/scripts/feed.sh\n+++ b/scripts/feed.sh\n@@\n-echo feed\n+echo fed\n--- /dev/null\n+++ b/notes/new.md\n@@\n+New.\n"
 	p, err := k.ProposeUpdate(ctx, bird, c)
-	try(t, err)
+	must.Do(t, err)
 	if again, err := k.ProposeUpdate(ctx, person, c); err != nil || again.ID != p.ID || again.Agent != "bird" {
 		t.Errorf("the same proposal again: %+v, %v", again, err)
 	}
-	if n := proposal.Count(filepath.Join(k.state, "proposals")); n != 1 || get(t, filepath.Join(k.cat, "SKILL.md")) != catText {
+	if n := proposal.Count(filepath.Join(k.state, "proposals")); n != 1 || must.Read(t, filepath.Join(k.cat, "SKILL.md")) != catText {
 		t.Errorf("%d wait, or the skill changed", n)
 	}
 	folder := filepath.Join(k.state, "proposals", "open", p.ID)
 	for name, want := range map[string]string{"proposal.yaml": "agent: bird", "change.diff": "+Fill the big bowl.", "justification.md": "Twice.",
 		"evidence.md": "A log.", "base/SKILL.md": "Fill the bowl."} {
-		if text := get(t, filepath.Join(folder, name)); !strings.Contains(text, want) {
+		if text := must.Read(t, filepath.Join(folder, name)); !strings.Contains(text, want) {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
@@ -133,7 +120,7 @@ func TestApprove(t *testing.T) {
 	if err != nil || s.State != proposal.StateApproved || s.By != "a person" || s.Reason != "Right." {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if text := get(t, filepath.Join(k.cat, "SKILL.md")); !strings.Contains(text, "big bowl") || get(t, filepath.Join(k.cat, "notes", "new.md")) != "New.\n" {
+	if text := must.Read(t, filepath.Join(k.cat, "SKILL.md")); !strings.Contains(text, "big bowl") || must.Read(t, filepath.Join(k.cat, "notes", "new.md")) != "New.\n" {
 		t.Errorf("%s", text)
 	}
 	for name, mode := range map[string]fs.FileMode{"SKILL.md": 0o640, "scripts/feed.sh": 0o750} {
@@ -158,7 +145,7 @@ func TestApprove(t *testing.T) {
 func (k *kit) alone(t *testing.T) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(k.cat))
-	try(t, err)
+	must.Do(t, err)
 	if len(entries) != 2 {
 		t.Errorf("%v lie beside the skill", entries)
 	}
@@ -169,13 +156,13 @@ func (k *kit) alone(t *testing.T) {
 func TestMoved(t *testing.T) {
 	k, ctx := newKit(t), t.Context()
 	p, err := k.ProposeUpdate(ctx, bird, one("Call the cat.", "Call the cat twice."))
-	try(t, err)
+	must.Do(t, err)
 	q, err := k.ProposeUpdate(ctx, bird, one("Open the tin.", "Open two tins."))
-	try(t, err)
+	must.Do(t, err)
 	put(t, filepath.Join(k.cat, "SKILL.md"), strings.Replace(catText, "Open the tin.", "Warm it.\nOpen the box.", 1), 0o640)
 	k.rescan(t)
 	s, err := k.Approve(ctx, person, p.ID, proposal.Approval{})
-	if text := get(t, filepath.Join(k.cat, "SKILL.md")); err != nil || !s.Moved || !strings.Contains(text, "Open the box.\nFill the bowl.\nCall the cat twice.\n") {
+	if text := must.Read(t, filepath.Join(k.cat, "SKILL.md")); err != nil || !s.Moved || !strings.Contains(text, "Open the box.\nFill the bowl.\nCall the cat twice.\n") {
 		t.Errorf("%s, %v", text, err)
 	}
 	if info, err := os.Stat(filepath.Join(k.cat, "SKILL.md")); runtime.GOOS != "windows" && (err != nil || info.Mode() != 0o640) {
@@ -198,7 +185,7 @@ func TestMoved(t *testing.T) {
 func TestConfirm(t *testing.T) {
 	k, ctx := newKit(t), t.Context()
 	p, err := k.ProposeUpdate(ctx, bird, one("Call the cat.", "Call it."))
-	try(t, err)
+	must.Do(t, err)
 	_, err = k.Approve(ctx, person, p.ID, proposal.Approval{Confirm: func(s proposal.Shown) bool { return s.Diff == "" }})
 	if !errors.Is(err, proposal.ErrDeclined) {
 		t.Errorf("%v", err)
@@ -208,7 +195,7 @@ func TestConfirm(t *testing.T) {
 		put(t, filepath.Join(k.cat, "SKILL.md"), edited, 0o640)
 		return true
 	}})
-	if err == nil || get(t, filepath.Join(k.cat, "SKILL.md")) != edited {
+	if err == nil || must.Read(t, filepath.Join(k.cat, "SKILL.md")) != edited {
 		t.Errorf("changed after it was confirmed: %v", err)
 	}
 }
@@ -217,7 +204,7 @@ func TestConfirm(t *testing.T) {
 func TestReject(t *testing.T) {
 	k, ctx := newKit(t), t.Context()
 	p, err := k.ProposeUpdate(ctx, bird, one("Call the cat.", "Call it."))
-	try(t, err)
+	must.Do(t, err)
 	if _, err := k.Reject(ctx, person, p.ID, " "); err == nil {
 		t.Error("rejected without a reason")
 	}
@@ -236,7 +223,7 @@ func TestNew(t *testing.T) {
 	n := proposal.Addition{Name: "cats-eye", Justification: "Asked for.", Files: proposal.Files{
 		"SKILL.md": {Data: []byte("---\nname: cats-eye\ndescription: Looks. Use when it is dark.\n---\nLook.\n")}, "./run.sh": {Data: []byte("#!/bin/sh\n"), Mode: 0o700}}}
 	p, err := k.ProposeNew(ctx, bird, n)
-	try(t, err)
+	must.Do(t, err)
 	if s, err := k.Show(ctx, k.agent, p.ID); err != nil || !strings.Contains(s.Diff, "+++ b/run.sh") {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -301,17 +288,17 @@ func TestLocked(t *testing.T) {
 	k, ctx := newKit(t), t.Context()
 	c := proposal.Change{Skill: "fish", Diff: "@@\n-Open the lid.\n+Lift the lid.\n", Justification: "It broke."}
 	p, err := k.ProposeUpdate(ctx, bird, c)
-	try(t, err)
+	must.Do(t, err)
 	if _, err := k.Approve(ctx, person, p.ID, proposal.Approval{}); !errors.Is(err, proposal.ErrLocked) {
 		t.Errorf("%v", err)
 	}
 	_, err = k.Approve(ctx, person, p.ID, proposal.Approval{To: k.user})
-	if text := get(t, filepath.Join(k.user, "fish", "SKILL.md")); err != nil || !strings.Contains(text, "Lift the lid.") {
+	if text := must.Read(t, filepath.Join(k.user, "fish", "SKILL.md")); err != nil || !strings.Contains(text, "Lift the lid.") {
 		t.Errorf("%s, %v", text, err)
 	}
 	k.open(t, func(o *proposal.Options) { o.Fetched = []string{filepath.Dir(k.cat)} })
 	q, err := k.ProposeUpdate(ctx, bird, one("Call the cat.", "Call it."))
-	try(t, err)
+	must.Do(t, err)
 	if _, err = k.Approve(ctx, person, q.ID, proposal.Approval{}); !errors.Is(err, proposal.ErrLocked) || !strings.Contains(err.Error(), "--to") {
 		t.Errorf("%v", err)
 	}
@@ -332,12 +319,12 @@ func TestScope(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	p, err := k.ProposeUpdate(ctx, bird, c)
-	try(t, err)
+	must.Do(t, err)
 	mine, err := k.ProposeUpdate(ctx, keeper, one("Call the cat.", "Call it."))
-	try(t, err)
+	must.Do(t, err)
 	other, err := k.ProposeNew(ctx, bird, proposal.Addition{Name: "mouse", Justification: "New.", Files: proposal.Files{
 		"SKILL.md": {Data: []byte("---\nname: mouse\ndescription: Runs. Use when a cat comes.\n---\nRun.\n")}}})
-	try(t, err)
+	must.Do(t, err)
 	if list, err := k.List(ctx, k.agent, true); err != nil || len(list) != 1 || list[0].ID != mine.ID {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -369,13 +356,13 @@ func TestCheckDecides(t *testing.T) {
 		}
 	})
 	p, err := k.ProposeUpdate(ctx, bird, one("Call the cat.", "Call it."))
-	try(t, err)
+	must.Do(t, err)
 	s, err := k.Approve(ctx, person, p.ID, proposal.Approval{})
-	if !errors.Is(err, proposal.ErrFails) || len(s.Check.Findings) != 1 || get(t, filepath.Join(k.cat, "SKILL.md")) != catText {
+	if !errors.Is(err, proposal.ErrFails) || len(s.Check.Findings) != 1 || must.Read(t, filepath.Join(k.cat, "SKILL.md")) != catText {
 		t.Errorf("%+v, %v", s, err)
 	}
 	_, err = k.Approve(ctx, person, p.ID, proposal.Approval{Force: true})
-	if text := get(t, filepath.Join(k.cat, "SKILL.md")); err != nil || text != string(seen.After["SKILL.md"].Data) || seen.Name != "cat" || seen.Source != "disk" || seen.Dir != "cat" {
+	if text := must.Read(t, filepath.Join(k.cat, "SKILL.md")); err != nil || text != string(seen.After["SKILL.md"].Data) || seen.Name != "cat" || seen.Source != "disk" || seen.Dir != "cat" {
 		t.Errorf("%s, %v, %+v", text, err, seen)
 	}
 }
@@ -399,7 +386,7 @@ func TestAtOnce(t *testing.T) {
 		}
 	}
 	for range 8 {
-		try(t, <-errs)
+		must.Do(t, <-errs)
 	}
 	for range 4 {
 		go func() {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
@@ -18,16 +19,16 @@ func TestHistory(t *testing.T) {
 		t.Errorf("without a history: %v, %v", edited, err)
 	}
 	_, err := k.Record(ctx, person, "cat")
-	try(t, err)
+	must.Do(t, err)
 	put(t, filepath.Join(k.cat, "SKILL.md"), strings.Replace(catText, "Call the cat.", "Wait.", 1), 0o640)
-	try(t, os.Remove(filepath.Join(k.cat, "scripts", "feed.sh")))
+	must.Do(t, os.Remove(filepath.Join(k.cat, "scripts", "feed.sh")))
 	k.rescan(t)
 	for range 2 { // a second rescan finds nothing new
 		_, err = k.Rescan(ctx)
-		try(t, err)
+		must.Do(t, err)
 	}
 	log, err := k.Revert(ctx, person, "cat", "1")
-	try(t, err)
+	must.Do(t, err)
 	var whys []string
 	for i, v := range log.Versions {
 		if whys = append(whys, v.Why); v.Number != i+1 {
@@ -37,11 +38,11 @@ func TestHistory(t *testing.T) {
 	if got := strings.Join(whys, ", "); got != "recorded by hand, edited, reverted to version 1" || log.Versions[0].Digest != log.Versions[2].Digest {
 		t.Errorf("%s", got)
 	}
-	if info, err := os.Stat(filepath.Join(k.cat, "scripts", "feed.sh")); err != nil || info.Mode()&0o100 == 0 || get(t, filepath.Join(k.cat, "SKILL.md")) != catText {
+	if info, err := os.Stat(filepath.Join(k.cat, "scripts", "feed.sh")); err != nil || info.Mode()&0o100 == 0 || must.Read(t, filepath.Join(k.cat, "SKILL.md")) != catText {
 		t.Errorf("%v, %v", info, err)
 	}
 	sum := strings.TrimPrefix(log.Versions[1].Digest, "sha256:")
-	if _, err := k.Revert(ctx, person, "cat", sum[:8]); err != nil || !strings.Contains(get(t, filepath.Join(k.cat, "SKILL.md")), "Wait.") {
+	if _, err := k.Revert(ctx, person, "cat", sum[:8]); err != nil || !strings.Contains(must.Read(t, filepath.Join(k.cat, "SKILL.md")), "Wait.") {
 		t.Errorf("by digest: %v", err)
 	}
 	for version, want := range map[string]string{"1": "+Call the cat.", "2": "-Call the cat.\n+Wait.", sum[:8]: "+++ /dev/null"} {

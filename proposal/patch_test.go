@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -54,13 +55,9 @@ func TestApply(t *testing.T) {
 // TestApplyRemoves: a diff may remove a file, and say whether a new one is a script.
 func TestApplyRemoves(t *testing.T) {
 	changes, err := parseDiff("--- a/notes.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\ndiff --git a/run b/run\nnew file mode 100755\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+#!/bin/sh\n", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	out, err := apply(pdf(), changes, "pdf", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, ok := out["notes.txt"]; ok || out["run"].Mode != scriptMode || len(out) != 3 {
 		t.Errorf("%v", out)
 	}
@@ -102,9 +99,7 @@ func TestRefused(t *testing.T) {
 // TestRepetitive: a long hunk in a long file of equal lines is not looked for line by line.
 func TestRepetitive(t *testing.T) {
 	changes, err := parseDiff("@@\n-"+strings.Repeat("1\n-", 10_000)+"x\n", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	file := Files{"SKILL.md": {[]byte(strings.Repeat("1\n", 100_000)), 0o644}}
 	if _, err := apply(file, changes, "", false); err == nil || !strings.Contains(err.Error(), "does not fit") {
 		t.Error(err)

@@ -11,17 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // one finds the only skill.
 type one struct{ folder string }
@@ -36,13 +30,13 @@ const oldCat, newCat = "---\nname: cat\ndescription: Feeds.\n---\nOld.\n", "---\
 func waits(t *testing.T) (top string, c one, b *Box, p Proposal) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
-	try(t, err)
+	must.Do(t, err)
 	c = one{filepath.Join(top, "skills", "cat")}
-	try(t, writeFiles(c.folder, Files{"SKILL.md": {[]byte(oldCat), 0o644}, "run.sh": {[]byte("x\n"), 0o755}}, nil))
+	must.Do(t, writeFiles(c.folder, Files{"SKILL.md": {[]byte(oldCat), 0o644}, "run.sh": {[]byte("x\n"), 0o755}}, nil))
 	b, err = Open(filepath.Join(top, "proposals"), c, nil)
-	try(t, err)
+	must.Do(t, err)
 	p, err = b.ProposeUpdate(t.Context(), Who{Name: "bird"}, Change{Skill: "cat", Diff: "@@\n-Old.\n+New.\n", Justification: "New is better."})
-	try(t, err)
+	must.Do(t, err)
 	return top, c, b, p
 }
 
@@ -87,20 +81,20 @@ func TestRecover(t *testing.T) {
 	} {
 		top, c, b, p := waits(t)
 		plan, err := b.plan(t.Context(), nil, filepath.Join(b.dir, waiting, p.ID), &p, "")
-		try(t, err)
+		must.Do(t, err)
 		act := &plan.action
 		act.Why = "New is better."
 		will := *act
-		try(t, will.prepare(t.Context(), plan.trial.Before, plan.trial.After))
+		must.Do(t, will.prepare(t.Context(), plan.trial.Before, plan.trial.After))
 		act.Will = will.Will
-		try(t, os.RemoveAll(act.stage()))
-		try(t, writeYAML(filepath.Join(b.dir, swapFile), act))
-		try(t, x.kill(b, act, plan.trial.Before, plan.trial.After))
+		must.Do(t, os.RemoveAll(act.stage()))
+		must.Do(t, writeYAML(filepath.Join(b.dir, swapFile), act))
+		must.Do(t, x.kill(b, act, plan.trial.Before, plan.trial.After))
 
 		b, err = Open(b.dir, c, nil)
-		try(t, err)
+		must.Do(t, err)
 		list, err := b.List(t.Context(), nil, true)
-		try(t, err)
+		must.Do(t, err)
 		want, state := oldCat, StateOpen
 		if x.done {
 			want, state = newCat, StateApproved
@@ -127,9 +121,9 @@ func TestRecover(t *testing.T) {
 func TestEditedMeanwhile(t *testing.T) {
 	_, c, b, p := waits(t)
 	plan, err := b.plan(t.Context(), nil, filepath.Join(b.dir, waiting, p.ID), &p, "")
-	try(t, err)
-	try(t, plan.prepare(t.Context(), plan.trial.Before, plan.trial.After))
-	try(t, os.WriteFile(filepath.Join(c.folder, "run.sh"), []byte("edited\n"), 0o755))
+	must.Do(t, err)
+	must.Do(t, plan.prepare(t.Context(), plan.trial.Before, plan.trial.After))
+	must.Do(t, os.WriteFile(filepath.Join(c.folder, "run.sh"), []byte("edited\n"), 0o755))
 	if err := plan.finish(t.Context()); err == nil {
 		t.Error("the folders are swapped")
 	}
@@ -165,21 +159,21 @@ func reverts(top string) {
 func TestKilled(t *testing.T) {
 	top, c, b, p := waits(t)
 	_, err := b.Approve(t.Context(), Who{}, p.ID, Approval{})
-	try(t, err)
+	must.Do(t, err)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range testsize.Rounds(3, 200) {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
 		cmd.Env = append(os.Environ(), revertsIn+"="+top)
 		out, err := cmd.StdoutPipe()
-		try(t, err)
-		try(t, cmd.Start())
+		must.Do(t, err)
+		must.Do(t, cmd.Start())
 		lines := bufio.NewScanner(out)
 		for range 1 + rng.IntN(4) {
 			if !lines.Scan() || strings.HasPrefix(lines.Text(), "error") {
 				t.Fatal(lines.Text())
 			}
 		}
-		try(t, cmd.Process.Kill())
+		must.Do(t, cmd.Process.Kill())
 		_ = cmd.Wait() // it was killed
 		if b, err = Open(b.dir, c, nil); err != nil {
 			t.Fatal(err)

@@ -3,6 +3,8 @@ package sandbox
 import (
 	"os/exec"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // BenchmarkTrue measures what a run costs: started as it is, as a helper that does nothing,
@@ -12,7 +14,7 @@ func BenchmarkTrue(b *testing.B) {
 	r := Request{Skill: "x", Dir: dir, Command: "true", Allowed: []string{"true"}}
 	b.Run("exec", func(b *testing.B) {
 		for b.Loop() {
-			try(b, exec.Command("/bin/true").Run())
+			must.Do(b, exec.Command("/bin/true").Run())
 		}
 	})
 	b.Run("go", func(b *testing.B) {

@@ -14,6 +14,8 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // recorder is an executor of a program: it notes what reaches it, and runs nothing.
@@ -45,9 +47,7 @@ func requests(t *testing.T) map[string]Request {
 	for name, text := range checked {
 		files[name] = &fstest.MapFile{Data: []byte(text), Mode: 0o755}
 		name = filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o755)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o755)))
 	}
 	return map[string]Request{"folder": {Skill: "checked", Dir: dir}, "files": {Skill: "checked", Files: files}}
 }
@@ -220,9 +220,7 @@ func FuzzCheck(f *testing.F) {
 			t.Errorf("%q passes, and opens %q", program, name)
 			return nil, os.ErrPermission
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		_ = sh.Run(t.Context(), file) // it may fail
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestUnavailable lists what the confined executor cannot be made without.
@@ -31,7 +33,7 @@ func TestWithoutFilter(t *testing.T) {
 	c.filter = false
 	dir := write(t, map[string]string{"x.sh": "#!/bin/sh\ncat /etc/passwd || grep Seccomp: /proc/self/status\n"})
 	res, err := c.Execute(t.Context(), Request{Skill: "x", Dir: dir, Command: "./x.sh", Allowed: []string{"*"}})
-	try(t, err)
+	must.Do(t, err)
 	if string(res.Stdout) != "Seccomp:\t0\n" || len(res.Unprotected) != 1 {
 		t.Errorf("%+v\n%s", res, res.Stdout)
 	}
@@ -51,7 +53,7 @@ func TestRead(t *testing.T) {
 		t.Helper()
 		res, err := c.Execute(t.Context(), Request{Skill: "x", Dir: skill, Command: command, Allowed: []string{"*"},
 			Env: map[string]string{"PATH": opt + "/" + path + "/bin:/usr/bin:/bin", "OPT": opt}})
-		try(t, err)
+		must.Do(t, err)
 		return res
 	}
 	if res := run("./x.sh", "tool"); string(res.Stdout) != "of the tool\n" {
@@ -63,9 +65,9 @@ func TestRead(t *testing.T) {
 		}
 	}
 	sh, err := os.ReadFile("/bin/sh")
-	try(t, err)
-	try(t, os.Mkdir(opt+"/odd", 0o755))
-	try(t, os.WriteFile(opt+"/odd/sh", sh, 0o755))
+	must.Do(t, err)
+	must.Do(t, os.Mkdir(opt+"/odd", 0o755))
+	must.Do(t, os.WriteFile(opt+"/odd/sh", sh, 0o755))
 	if res := run("./y.sh", "tool"); string(res.Stdout) != "odd\n" {
 		t.Errorf("an interpreter anywhere: %+v\n%s", res, res.Stderr)
 	}
@@ -82,9 +84,9 @@ func TestRead(t *testing.T) {
 // a user or the root because it happens to have folders bin and lib.
 func TestInstallations(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	try(t, err)
+	must.Do(t, err)
 	for _, name := range []string{"me/bin", "me/lib", "me/shims", "me/.local/bin", "me/.local/lib", "other/bin", "other/lib", "other/shims", "me/node/bin", "me/node/lib", "me/pyenv/shims", "me/go/bin", "me/tools"} {
-		try(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
+		must.Do(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
 	}
 	t.Setenv("HOME", filepath.Join(dir, "me"))
 	for programs, want := range map[string]string{
@@ -111,13 +113,13 @@ func TestInstallations(t *testing.T) {
 func TestBytes(t *testing.T) {
 	c := walls(t, 0, Options{})
 	dir := filepath.Join(t.TempDir(), "skill\xff")
-	try(t, os.MkdirAll(dir, 0o700))
-	try(t, os.WriteFile(filepath.Join(dir, "show.sh"), []byte("#!/bin/sh\nprintf '%s|%s|' \"$1\" \"$X\"; basename \"$PWD\"; cat show.sh >$WORKSPACE/new\n"), 0o700))
+	must.Do(t, os.MkdirAll(dir, 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "show.sh"), []byte("#!/bin/sh\nprintf '%s|%s|' \"$1\" \"$X\"; basename \"$PWD\"; cat show.sh >$WORKSPACE/new\n"), 0o700))
 	workspace := filepath.Join(t.TempDir(), "w\xfe")
-	try(t, os.MkdirAll(workspace, 0o700))
+	must.Do(t, os.MkdirAll(workspace, 0o700))
 	res, err := c.Execute(t.Context(), Request{Skill: "x", Dir: dir, Command: "./show.sh", Args: []string{"a\xff<&>\u2028"}, Env: map[string]string{"X": "\xfd"},
 		Allowed: []string{"*"}, Workspace: Workspace{Dir: workspace, Write: true}})
-	try(t, err)
+	must.Do(t, err)
 	if want := "a\xff<&>\u2028|\xfd|skill\xff\n"; string(res.Stdout) != want || res.ExitCode != 0 {
 		t.Errorf("%q %q, want %q", res.Stdout, res.Stderr, want)
 	}
@@ -134,7 +136,7 @@ func TestSkillInWorkspace(t *testing.T) {
 	r := Request{Skill: "x", Dir: filepath.Join(work, "skills", "x"), Command: "./x.sh", Allowed: []string{"*"}, Workspace: Workspace{Dir: work}}
 	for _, r.Workspace.Write = range []bool{false, true} {
 		res, err := c.Execute(t.Context(), r)
-		try(t, err)
+		must.Do(t, err)
 		told := strings.Contains(strings.Join(res.Unprotected, ";"), "its own skill")
 		if (res.ExitCode == 0) != r.Workspace.Write || told != r.Workspace.Write {
 			t.Errorf("writable %t: %+v", r.Workspace.Write, res)

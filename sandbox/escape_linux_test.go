@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 const callerVar = "SANDBOX_CALLER"
@@ -36,11 +38,11 @@ func newTarget(t *testing.T) target {
 	t.Helper()
 	g := target{Home: t.TempDir(), Outside: t.TempDir(), Skill: write(t, map[string]string{"SKILL.md": "", "scripts/attack.sh": "#!/bin/sh\nexec \"$ATTACKER\"\n"}), Caller: os.Getpid()}
 	t.Setenv("HOME", g.Home)
-	try(t, os.WriteFile(g.Home+"/canary", []byte("secret"), 0o600))
-	try(t, os.WriteFile(g.Outside+"/file", []byte("secret"), 0o600))
+	must.Do(t, os.WriteFile(g.Home+"/canary", []byte("secret"), 0o600))
+	must.Do(t, os.WriteFile(g.Outside+"/file", []byte("secret"), 0o600))
 	listen := func(network, address string) net.Listener {
 		l, err := net.Listen(network, address)
-		try(t, err)
+		must.Do(t, err)
 		t.Cleanup(func() { l.Close() })
 		return l
 	}
@@ -54,7 +56,7 @@ func newTarget(t *testing.T) target {
 
 func (g target) env(t *testing.T) string {
 	text, err := json.Marshal(g)
-	try(t, err)
+	must.Do(t, err)
 	return string(text)
 }
 
@@ -62,11 +64,11 @@ func (g target) env(t *testing.T) string {
 func attacked(t *testing.T, c *confined, g target, ports ...int) map[string]syscall.Errno {
 	t.Helper()
 	program, err := os.Executable()
-	try(t, err)
+	must.Do(t, err)
 	c.options.Read = []string{filepath.Dir(program)}
 	res, err := c.Execute(t.Context(), Request{Skill: "x", Dir: g.Skill, Command: "scripts/attack.sh", Allowed: []string{"*"},
 		Env: map[string]string{"ATTACKER": program, attackVar: g.env(t)}, Limits: Limits{Network: ports}})
-	try(t, err)
+	must.Do(t, err)
 	var results map[string]syscall.Errno
 	if err := json.Unmarshal(res.Stdout, &results); err != nil {
 		t.Fatalf("%v: %+v\n%s\n%s", err, res, res.Stdout, res.Stderr)
@@ -81,7 +83,7 @@ func TestEscapes(t *testing.T) {
 	c := walls(t, 0, Options{})
 	// A file that every program inherits which does not take care.
 	leak, err := unix.Dup(0)
-	try(t, err)
+	must.Do(t, err)
 	defer unix.Close(leak)
 	g := newTarget(t)
 	compare(t, attacked(t, c, g), nil)
@@ -159,15 +161,15 @@ func TestAsNobody(t *testing.T) {
 		t.Skip("only root can become another user; all tests ran as this user")
 	}
 	dir, err := os.MkdirTemp("", "nobody")
-	try(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	try(t, os.Chmod(dir, 0o755))
-	try(t, os.Mkdir(dir+"/bin", 0o755))
-	try(t, os.Mkdir(dir+"/tmp", 0o755))
-	try(t, os.Chown(dir+"/tmp", nobody, nobody))
+	must.Do(t, os.Chmod(dir, 0o755))
+	must.Do(t, os.Mkdir(dir+"/bin", 0o755))
+	must.Do(t, os.Mkdir(dir+"/tmp", 0o755))
+	must.Do(t, os.Chown(dir+"/tmp", nobody, nobody))
 	program, err := os.ReadFile("/proc/self/exe")
-	try(t, err)
-	try(t, os.WriteFile(dir+"/bin/sandbox.test", program, 0o755))
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(dir+"/bin/sandbox.test", program, 0o755))
 	cmd := exec.CommandContext(t.Context(), dir+"/bin/sandbox.test", "-test.run", "^(TestEscapes|TestStopped|TestLeftBehind)$", "-test.timeout", "60s")
 	cmd.Dir, cmd.Env = dir+"/tmp", []string{"PATH=/usr/bin:/bin", "HOME=" + dir + "/tmp", "TMPDIR=" + dir + "/tmp"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
@@ -182,14 +184,14 @@ const nobody = 65534
 func withoutWalls(t *testing.T, g target) map[string]syscall.Errno {
 	t.Helper()
 	program, err := os.Executable()
-	try(t, err)
+	must.Do(t, err)
 	g.Free = true
 	cmd := exec.Command(program)
 	cmd.Env = []string{attackVar + "=" + g.env(t), "HOME=" + t.TempDir()}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	try(t, cmd.Run())
+	must.Do(t, cmd.Run())
 	var results map[string]syscall.Errno
-	try(t, json.Unmarshal(stdout.Bytes(), &results))
+	must.Do(t, json.Unmarshal(stdout.Bytes(), &results))
 	return results
 }

@@ -11,14 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+	"github.com/repertoire-skills/repertoire/internal/must"
+)
 
 // write makes a folder of a skill. Files that begin with "#!" are executable.
 func write(t testing.TB, files map[string]string) string {
@@ -26,12 +21,12 @@ func write(t testing.TB, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		name = filepath.Join(dir, filepath.FromSlash(name))
-		try(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		mode := os.FileMode(0o644)
 		if strings.HasPrefix(text, "#!") {
 			mode = 0o755
 		}
-		try(t, os.WriteFile(name, []byte(text), mode))
+		must.Do(t, os.WriteFile(name, []byte(text), mode))
 	}
 	return dir
 }
@@ -49,7 +44,7 @@ func TestPlainRefuses(t *testing.T) {
 func TestPlainEscapes(t *testing.T) {
 	needUnix(t)
 	outside := t.TempDir()
-	try(t, os.WriteFile(filepath.Join(outside, "canary"), []byte("chirp"), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(outside, "canary"), []byte("chirp"), 0o600))
 	dir := write(t, map[string]string{
 		"read.sh":  "#!/bin/sh\ncat \"$1/canary\"\n",
 		"write.sh": "#!/bin/sh\necho -n spoilt >\"$1/canary\"; echo -n spoilt >read.sh; cat \"$1/canary\" read.sh\n",
@@ -65,14 +60,14 @@ func TestPlainEscapes(t *testing.T) {
 		{"./limit.sh", "unlimited\nunlimited\nunlimited\n", "have no limit"},
 	} {
 		r, err := e.Execute(t.Context(), Request{Skill: "x", Dir: dir, Command: c.command, Args: []string{outside}, Allowed: []string{"*.sh"}})
-		try(t, err)
+		must.Do(t, err)
 		if string(r.Stdout) != c.out || r.Executor != "plain" || !strings.Contains(strings.Join(r.Unprotected, "\n"), c.said) {
 			t.Errorf("%s gives %q and %q, want %q and %q", c.command, r.Stdout, r.Unprotected, c.out, c.said)
 		}
 	}
 	if _, err := exec.LookPath("bash"); err == nil {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		try(t, err)
+		must.Do(t, err)
 		defer l.Close()
 		go func() {
 			if c, err := l.Accept(); err == nil {
@@ -81,7 +76,7 @@ func TestPlainEscapes(t *testing.T) {
 			}
 		}()
 		r, err := e.Execute(t.Context(), Request{Skill: "x", Dir: dir, Command: "bash net.sh", Args: []string{strconv.Itoa(l.Addr().(*net.TCPAddr).Port)}, Allowed: []string{"*"}})
-		try(t, err)
+		must.Do(t, err)
 		if string(r.Stdout) != "reached" || !slices.Contains(r.Unprotected, "it can connect to every address") {
 			t.Errorf("a connection gives %q, %q and %q", r.Stdout, r.Stderr, r.Unprotected)
 		}
@@ -89,11 +84,11 @@ func TestPlainEscapes(t *testing.T) {
 
 	// What the plain executor stops.
 	r, err := e.Execute(t.Context(), Request{Skill: "x", Dir: dir, Command: "./kill.sh", Allowed: []string{"*.sh"}})
-	if try(t, err); r.ExitCode != 139 || r.Signal != "SIGSEGV" || r.Stopped != "" {
+	if must.Do(t, err); r.ExitCode != 139 || r.Signal != "SIGSEGV" || r.Stopped != "" {
 		t.Errorf("a signal gives %+v", r)
 	}
 	r, err = e.Execute(t.Context(), Request{Skill: "x", Dir: dir, Command: "./flood.sh", Allowed: []string{"*.sh"}, Limits: Limits{Timeout: 20 * time.Millisecond, Output: 100}})
-	if try(t, err); r.ExitCode != 143 || r.Signal != "SIGTERM" || !strings.Contains(r.Stopped, "20ms") || len(r.Stdout) > 200 || !r.Truncated {
+	if must.Do(t, err); r.ExitCode != 143 || r.Signal != "SIGTERM" || !strings.Contains(r.Stopped, "20ms") || len(r.Stdout) > 200 || !r.Truncated {
 		t.Errorf("a flood gives exit code %d, signal %q, stopped %q and %d bytes", r.ExitCode, r.Signal, r.Stopped, len(r.Stdout))
 	}
 }
@@ -110,12 +105,12 @@ func TestPlainSession(t *testing.T) {
 	for limit := 50 * time.Millisecond; len(r.Stdout) == 0; limit *= 2 {
 		r, err = NewPlain(Options{AllowUnconfined: true}).Execute(t.Context(),
 			Request{Skill: "x", Dir: dir, Command: "./x.sh", Allowed: []string{"*.sh"}, Limits: Limits{Timeout: limit}})
-		try(t, err)
+		must.Do(t, err)
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(r.Stdout)))
-	try(t, err)
+	must.Do(t, err)
 	p, err := os.FindProcess(pid)
-	try(t, err)
+	must.Do(t, err)
 	if err := p.Kill(); err != nil || !strings.Contains(strings.Join(r.Unprotected, "\n"), "goes on after the command") {
 		t.Errorf("the process is %v, and the result says %q", err, r.Unprotected)
 	}
@@ -125,7 +120,7 @@ func TestPlainSession(t *testing.T) {
 func TestNotStarted(t *testing.T) {
 	needUnix(t)
 	dir := write(t, map[string]string{"binary": "\x7fELF\x00 of another system", "x.sh": "#!/bin/sh\n"})
-	try(t, os.Chmod(filepath.Join(dir, "binary"), 0o755))
+	must.Do(t, os.Chmod(filepath.Join(dir, "binary"), 0o755))
 	for command, want := range map[string]Reason{"./binary": NotExecutable, "./x.sh": Syntax} {
 		r := Request{Skill: "x", Dir: dir, Command: command, Allowed: []string{"*"}}
 		if want == Syntax {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // prepare prepares a command of the skill in dir, which may run everything.
@@ -17,7 +19,7 @@ func prepare(t testing.TB, dir, command string) (*Run, error) {
 	t.Helper()
 	run, err := Prepare(Request{Skill: "x", Dir: dir, Command: command, Allowed: []string{"*"}}, nil)
 	if err == nil {
-		t.Cleanup(func() { try(t, run.Close()) })
+		t.Cleanup(func() { must.Do(t, run.Close()) })
 	}
 	return run, err
 }
@@ -30,7 +32,7 @@ func programs(t testing.TB, names ...string) string {
 		files[name] = "#!/bin/sh\n"
 	}
 	dir, err := filepath.EvalSymlinks(write(t, files))
-	try(t, err)
+	must.Do(t, err)
 	if t, ok := t.(*testing.T); ok {
 		t.Setenv("PATH", dir)
 	}
@@ -80,13 +82,13 @@ func TestShebang(t *testing.T) {
 		"// " + strings.Repeat("x", 1000) + "\n": "PATH/sh x",
 	} {
 		dir := write(t, map[string]string{"x": text})
-		try(t, os.Chmod(filepath.Join(dir, "x"), 0o755))
+		must.Do(t, os.Chmod(filepath.Join(dir, "x"), 0o755))
 		run, err := prepare(t, dir, "./x")
 		got := ""
 		if e, ok := errors.AsType[*Error](err); ok {
 			got = map[Reason]string{BadShebang: missing, NotExecutable: denied}[e.Reason] + e.Fact
 		} else {
-			try(t, err)
+			must.Do(t, err)
 			sep := " "
 			if strings.Contains(want, "|") {
 				sep = "|"
@@ -119,12 +121,12 @@ func TestArgv(t *testing.T) {
 	outside := write(t, map[string]string{"evil.sh": "#!/bin/sh\n"})
 	dir := write(t, map[string]string{"scripts/x.sh": "#!/bin/sh\n", "scripts/data": "text", "script.py": "print()\n", "git": "#!/bin/sh\n", "-c": "#!/bin/sh\n",
 		"sub/git/x": "", "nox.py": "", "a\nb.sh": "#!/bin/sh\n"})
-	try(t, os.Chmod(filepath.Join(dir, "script.py"), 0o755))
+	must.Do(t, os.Chmod(filepath.Join(dir, "script.py"), 0o755))
 	for link, to := range map[string]string{"inner.sh": "scripts/x.sh", "out.sh": filepath.Join(outside, "evil.sh"), "rel.sh": "../" + filepath.Base(outside), "outdir": outside, "loop": "loop"} {
-		try(t, os.Symlink(to, filepath.Join(dir, link)))
+		must.Do(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
 	real, err := filepath.EvalSymlinks(dir)
-	try(t, err)
+	must.Do(t, err)
 	for _, c := range []struct{ allowed, command, want string }{
 		{"git", "git status", "PATH/git status"},
 		{"git", "./git", "Refused"},
@@ -186,8 +188,8 @@ func TestArgv(t *testing.T) {
 				t.Errorf("%q: fact %q, hint %q", c.command, e.Fact, e.Hint)
 			}
 		} else {
-			try(t, err)
-			try(t, run.Close())
+			must.Do(t, err)
+			must.Do(t, run.Close())
 			got = strings.ReplaceAll(strings.ReplaceAll(strings.Join(run.Argv, " "), bin, "PATH"), real, "DIR")
 		}
 		if got != c.want {
@@ -213,7 +215,7 @@ func TestPath(t *testing.T) {
 	}
 	t.Setenv("PATH", bad+sep+good)
 	run, err := Prepare(r, nil)
-	try(t, err)
+	must.Do(t, err)
 	defer run.Close()
 	if run.Argv[0] != filepath.Join(good, "tool") || !slices.Contains(run.Env, "PATH="+good) {
 		t.Errorf("found %q with the environment %q", run.Argv, run.Env)
@@ -229,7 +231,7 @@ func TestEnv(t *testing.T) {
 	}
 	r := Request{Skill: "x", Dir: t.TempDir(), Command: "tool", Allowed: []string{"*"}, Env: map[string]string{"GIVEN": "a=b\n", "TZ": "CET", "_x1": ""}}
 	run, err := Prepare(r, nil)
-	try(t, err)
+	must.Do(t, err)
 	var names []string
 	for _, e := range run.Env {
 		name, value, _ := strings.Cut(e, "=")
@@ -242,13 +244,13 @@ func TestEnv(t *testing.T) {
 		t.Errorf("the environment is %q, want the names %q", run.Env, want)
 	}
 	info, err := os.Stat(run.Private)
-	try(t, err)
+	must.Do(t, err)
 	if info.Mode().Perm() != 0o700 {
 		t.Errorf("the private folder has mode %v", info.Mode())
 	}
-	try(t, os.MkdirAll(filepath.Join(run.Private, "closed", "in"), 0o700))
-	try(t, os.Chmod(filepath.Join(run.Private, "closed"), 0))
-	try(t, run.Close())
+	must.Do(t, os.MkdirAll(filepath.Join(run.Private, "closed", "in"), 0o700))
+	must.Do(t, os.Chmod(filepath.Join(run.Private, "closed"), 0))
+	must.Do(t, run.Close())
 	if _, err := os.Stat(filepath.Dir(run.Private)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the private folder is still there: %v", err)
 	}
@@ -296,7 +298,7 @@ func TestRequests(t *testing.T) {
 func TestForeign(t *testing.T) {
 	needUnix(t)
 	dir := write(t, map[string]string{"x.sh": "#!/usr/bin/env -S bash -u\n", "plain": "echo\n"})
-	try(t, os.Chmod(filepath.Join(dir, "plain"), 0o755))
+	must.Do(t, os.Chmod(filepath.Join(dir, "plain"), 0o755))
 	s := &Setup{Path: "/there", Mount: "/skill", Home: "/home", Workspace: "/work", Foreign: true}
 	for command, want := range map[string]string{
 		"tool a":         "tool a",
@@ -308,7 +310,7 @@ func TestForeign(t *testing.T) {
 		"sh /skill/x.sh": "sh /skill/x.sh",
 	} {
 		run, err := Prepare(Request{Skill: "x", Dir: dir, Command: command, Allowed: []string{"*"}, Workspace: Workspace{Dir: t.TempDir()}}, s)
-		try(t, err)
+		must.Do(t, err)
 		if got := strings.Join(run.Argv, " "); got != want {
 			t.Errorf("%q starts %q, want %q", command, got, want)
 		}
@@ -317,7 +319,7 @@ func TestForeign(t *testing.T) {
 				t.Errorf("the environment %q lacks %s", run.Env, want)
 			}
 		}
-		try(t, run.Close())
+		must.Do(t, run.Close())
 	}
 }
 
@@ -357,10 +359,10 @@ func FuzzArgv(f *testing.F) {
 	outside := write(f, map[string]string{"evil.sh": "#!/bin/sh\n", "scripts/x.sh": "#!/bin/sh\n"})
 	dir := write(f, map[string]string{"scripts/x.sh": "#!/bin/sh\n", "scripts/sh": "#!/bin/sh\n", "evil.sh": "#!/bin/sh\n", "sh": "#!/bin/sh\n", "-c": ""})
 	for _, link := range []string{"out", "scripts/out"} {
-		try(f, os.Symlink(outside, filepath.Join(dir, link)))
+		must.Do(f, os.Symlink(outside, filepath.Join(dir, link)))
 	}
 	dir, err := filepath.EvalSymlinks(dir)
-	try(f, err)
+	must.Do(f, err)
 	for _, s := range []string{"scripts/x.sh", "sh scripts/x.sh", "sh -c scripts/x.sh", "./evil.sh", "scripts/../evil.sh", "scripts/out/evil.sh", "out/scripts/x.sh",
 		dir + "/scripts/x.sh", outside + "/scripts/x.sh", "python3 scripts/../scripts/sh", "env scripts/x.sh", "'scripts/x.sh' -c", "sh ./-c"} {
 		f.Add(s, "")

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // scripts are those that must be stopped. Each ends by itself some time, for this machine
@@ -77,7 +79,7 @@ func TestStopped(t *testing.T) {
 			}
 			res, err := c.Execute(t.Context(), Request{Skill: "x", Dir: dir, Command: "./" + test.command, Allowed: []string{"*"}, Limits: test.limits,
 				Workspace: Workspace{Dir: t.TempDir(), Write: true}})
-			try(t, err)
+			must.Do(t, err)
 			if res.Stopped != test.stopped || res.Signal != test.signal || res.ExitCode != test.code {
 				t.Errorf("stopped %q, signal %q, code %d; stderr %s", res.Stopped, res.Signal, res.ExitCode, res.Stderr)
 			}
@@ -91,8 +93,8 @@ func TestStopped(t *testing.T) {
 // pipes makes a workspace with pipes, with which a script and a test wait for each other.
 func pipes(t *testing.T) string {
 	dir := t.TempDir()
-	try(t, unix.Mkfifo(dir+"/up", 0o600))
-	try(t, unix.Mkfifo(dir+"/go", 0o600))
+	must.Do(t, unix.Mkfifo(dir+"/up", 0o600))
+	must.Do(t, unix.Mkfifo(dir+"/go", 0o600))
 	return dir
 }
 
@@ -100,10 +102,10 @@ func pipes(t *testing.T) string {
 func line(t *testing.T, name string) string {
 	t.Helper()
 	f, err := os.Open(name)
-	try(t, err)
+	must.Do(t, err)
 	defer f.Close()
 	text, err := bufio.NewReader(f).ReadString('\n')
-	try(t, err)
+	must.Do(t, err)
 	return text
 }
 
@@ -112,7 +114,7 @@ func gone(t *testing.T, pids ...string) {
 	t.Helper()
 	for _, text := range pids {
 		pid, err := strconv.Atoi(text)
-		try(t, err)
+		must.Do(t, err)
 		fd, err := unix.PidfdOpen(pid, 0)
 		if err != nil {
 			continue // it has ended
@@ -132,7 +134,7 @@ func TestLeftBehind(t *testing.T) {
 	r := Request{Skill: "x", Dir: dir, Command: "./leave.sh", Allowed: []string{"*"}}
 
 	res, err := c.Execute(t.Context(), r)
-	try(t, err)
+	must.Do(t, err)
 	if list := strings.Fields(string(res.Stdout)); len(list) != 2 || res.ExitCode != 0 {
 		t.Errorf("%+v", res)
 	} else {
@@ -158,7 +160,7 @@ func TestLeftBehind(t *testing.T) {
 		helper <- text
 	}()
 	res, err = c.Execute(t.Context(), r)
-	try(t, err)
+	must.Do(t, err)
 	if list := strings.Fields(string(res.Stdout)); len(list) != 2 || res.Stopped != "its supervisor was killed" {
 		t.Errorf("%+v\n%s", res, res.Stderr)
 	} else {
@@ -177,9 +179,9 @@ func TestCallerKilled(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = []string{callerVar + "=" + dir, "WORK=" + workspace, "TMPDIR=" + temp, "PATH=" + os.Getenv("PATH")}
 	cmd.Stderr = os.Stderr
-	try(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	pids := strings.Fields(line(t, workspace+"/up"))
-	try(t, cmd.Process.Kill())
+	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	gone(t, pids...)
 	if list, err := os.ReadDir(temp); err != nil || len(list) > 0 {
@@ -203,12 +205,12 @@ func TestSwappedLink(t *testing.T) {
 	dir, outside, workspace := write(t, scripts), write(t, map[string]string{"canary": "#!/bin/sh\necho secret\n"}), pipes(t)
 	go func() {
 		line(t, workspace+"/up")
-		try(t, os.Symlink(outside+"/canary", dir+"/new"))
-		try(t, os.Rename(dir+"/new", dir+"/data"))
-		try(t, os.WriteFile(workspace+"/go", []byte("go\n"), 0))
+		must.Do(t, os.Symlink(outside+"/canary", dir+"/new"))
+		must.Do(t, os.Rename(dir+"/new", dir+"/data"))
+		must.Do(t, os.WriteFile(workspace+"/go", []byte("go\n"), 0))
 	}()
 	res, err := c.Execute(t.Context(), Request{Skill: "x", Dir: dir, Command: "./swap.sh", Allowed: []string{"*"}, Workspace: Workspace{Dir: workspace, Write: true}})
-	try(t, err)
+	must.Do(t, err)
 	if string(res.Stdout) != "mine\n" || strings.Count(string(res.Stderr), "Permission denied") != 2 {
 		t.Errorf("%+v\n%s\n%s", res, res.Stdout, res.Stderr)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
@@ -38,9 +39,7 @@ func (e elsewhere) Embed(ctx context.Context, kind embed.Kind, texts []string) (
 func builtIn(t *testing.T) embed.Embedder {
 	t.Helper()
 	e, err := static.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return e
 }
 
@@ -55,9 +54,7 @@ func bare() *rank.Params {
 func ownSkills(t *testing.T, e embed.Embedder, p *rank.Params) *searchtest.Catalog {
 	t.Helper()
 	src, err := source.Dir(filepath.FromSlash("../testdata/skills"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	x := searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, &searchtest.Options{Search: search.Options{Params: p}})
 	searchtest.Sync(t, x, "own", src.Skills(t.Context(), nil))
 	searchtest.Embed(t, x)
@@ -67,9 +64,7 @@ func ownSkills(t *testing.T, e embed.Embedder, p *rank.Params) *searchtest.Catal
 
 func calibrate(t *testing.T, x *searchtest.Catalog, agents ...*search.Agent) {
 	t.Helper()
-	if err := x.Calibrate(t.Context(), x.Calibrator(agents)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, x.Calibrate(t.Context(), x.Calibrator(agents)))
 }
 
 func backgroundOf(t *testing.T, x *searchtest.Catalog) []string {
@@ -160,9 +155,7 @@ func TestReference(t *testing.T) {
 	x := ownSkills(t, struct{ embed.Embedder }{builtIn(t)}, nil) // without its method Calibrated
 	calibrate(t, x)
 	set, err := x.Current(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c, want := set.Calibration, rank.Reference()
 	for i, got := range c.Cosines {
 		if s := want[rank.Description+rank.Leg(i)]; math.Abs(got.Mean-s.Mean) > .06 || math.Abs(got.Deviation/s.Deviation-1) > .25 {
@@ -226,9 +219,7 @@ func TestDisturbDelta(t *testing.T) {
 	due := func() bool {
 		t.Helper()
 		s, err := x.Current(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return x.Calibrator(nil).Due(s)
 	}
 	prompts := func() int { return searchtest.Ask(t, x, search.Query{Text: "rename it"}).Background.Prompts }
@@ -329,9 +320,7 @@ func TestDisturbWithoutVector(t *testing.T) {
 	e := &searchtest.Embedder{}
 	x := embeddedIndex(t, e, 0)
 	searchtest.Publish(t, x, true)
-	if err := x.Calibrate(t.Context(), x.Calibrator(nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, x.Calibrate(t.Context(), x.Calibrator(nil)))
 	if b := searchtest.Ask(t, x, search.Query{Text: "topic3 fruit"}).Background; b.Prompts != 500 || b.Missing != "" {
 		t.Errorf("with a vector: %+v", b)
 	}

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search/query"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -52,8 +53,6 @@ const MostScopes = mostScopes
 func Scopes(t testing.TB, x *Searcher) int {
 	t.Helper()
 	set, err := x.sets.Current(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return len(memoryOf[viewKey, *snapshot.Scope](set).values)
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -20,9 +21,7 @@ func names(list ...string) search.Rules { return search.Rules{Names: list} }
 func offered(t *testing.T, x *searchtest.Catalog, a *search.Agent) []string {
 	t.Helper()
 	list, err := x.List(t.Context(), a, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var listed []string
 	for _, e := range list {
 		listed = append(listed, e.ID)
@@ -44,9 +43,7 @@ func offered(t *testing.T, x *searchtest.Catalog, a *search.Agent) []string {
 func heldBack(t *testing.T, x *searchtest.Catalog, a *search.Agent) (list []string) {
 	t.Helper()
 	entries, err := x.List(t.Context(), a, &search.ListOptions{Held: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, e := range entries {
 		if e.State != search.Offered {
 			list = append(list, fmt.Sprintf("%s %s: %s", e.ID, e.State, e.Reason))
@@ -61,9 +58,7 @@ func TestPolicy(t *testing.T) {
 	x := zoo(t)
 	digests := make(map[string]string) // by source and name
 	all, err := x.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, e := range all {
 		digests[e.Source+" "+e.Name] = e.Digest
 	}
@@ -176,9 +171,7 @@ func TestSealed(t *testing.T) {
 	t.Parallel()
 	x := zoo(t)
 	git, err := x.Lookup(t.Context(), "git", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	locked := func(_, dir string) string { return map[string]string{"git": git.Digest}[dir] }
 	x.SetPolicy(&search.Policy{Ask: []string{"work"}, Trusted: func(string) bool { return true }, Installed: []string{"home"}, Locked: locked}, nil)
 	for id, want := range map[string]string{

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -36,18 +37,14 @@ func (counted) match(context.Context, *snapshot.View, *prompt, int) ([]snapshot.
 func promptOf(t *testing.T, text string, leg textLeg) *prompt {
 	t.Helper()
 	var p *prompt
-	if err := new(snapshot.Set).Read(func(v *snapshot.View) error { p = promptIn(t, text, v, leg); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, new(snapshot.Set).Read(func(v *snapshot.View) error { p = promptIn(t, text, v, leg); return nil }))
 	return p
 }
 
 func promptIn(t *testing.T, text string, v *snapshot.View, leg textLeg) *prompt {
 	t.Helper()
 	p, err := newPrompt(t.Context(), new(words.Analyzer), text, v, leg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return p
 }
 
@@ -148,17 +145,11 @@ func readSet(t *testing.T, docs []*snapshot.Document, f func(*snapshot.View)) {
 			}
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	snap, err := snapshot.New(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	set, err := snapshot.NewSet(snap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := set.Read(func(v *snapshot.View) error { f(v); return nil }); err != nil {
 		t.Error(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 )
@@ -243,9 +244,7 @@ func TestWhyReranked(t *testing.T) {
 		score float64 // 0 means none
 	}{{"skill-01", 1, -4}, {"skill-00", 2, -5}, {"skill-02", 3, 0}} {
 		e, err := x.Why(t.Context(), tt.id, search.Query{Text: "fruit"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if e.Rank != tt.rank || e.Best != "skill-01" || e.Mode != "text (no embedder), reranked" ||
 			(e.RerankScore == nil) != (tt.score == 0) || e.RerankScore != nil && *e.RerankScore != tt.score {
 			t.Errorf("%s: rank %d, best %s, mode %s, score %v", tt.id, e.Rank, e.Best, e.Mode, e.RerankScore)

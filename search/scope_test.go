@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
@@ -298,9 +299,7 @@ func TestFolderBeforeName(t *testing.T) {
 	searchtest.SyncSource(t, x, store.Source{Label: "a", Priority: 1}, searchtest.TreeOf(searchtest.Skill("x", "d", "b")).Refs())
 	searchtest.SyncSource(t, x, store.Source{Label: "b"}, searchtest.Tree{"foo": searchtest.Skill("x", "d", "copy"), "bar": searchtest.Skill("foo", "d", "b")}.Refs())
 	list, err := x.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, e := range list {
 		if got, err := x.Lookup(t.Context(), e.ID, nil); err != nil || got.Dir() != e.Dir() || got.Source != e.Source {
 			t.Errorf("%s is %+v, %v; want %+v", e.ID, got, err, e)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -28,9 +29,7 @@ func snippets(t testing.TB, x *searchtest.Catalog, q search.Query, length int) m
 		entries = append(entries, h.Entry)
 	}
 	list, err := x.Snippets(t.Context(), q, entries, length)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	out := make(map[string]string)
 	for i, s := range list {
 		search.CheckSnippet(t, s, length)
@@ -99,9 +98,7 @@ func TestSnippetsScope(t *testing.T) {
 	x := library(t)
 	agent := &search.Agent{Exclude: search.Rules{Names: []string{"github"}}}
 	all, err := x.List(t.Context(), nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	list, err := x.Snippets(t.Context(), search.Query{Text: "request form", Agent: agent}, append(all, search.Entry{Meta: skill.Meta{ID: "gone"}}), 0)
 	if err != nil || len(list) != 5 {
 		t.Fatalf("%d snippets, %v", len(list), err)

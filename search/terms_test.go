@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/store"
@@ -27,9 +28,7 @@ func TestTermsAreTokens(t *testing.T) {
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(s).Refs())
 	terms := words.Terms(s.Body)
 	counts, _, err := x.Store.(store.TextSearcher).Frequencies(t.Context(), terms)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	missing := 0
 	for _, term := range terms {
 		if counts[term] != 1 {

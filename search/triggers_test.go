@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -78,9 +79,7 @@ func TestTriggerValue(t *testing.T) {
 	value := func(id, prompt string) float64 {
 		t.Helper()
 		e, err := x.Why(t.Context(), id, search.Query{Text: prompt})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if e.Trigger == nil {
 			return 0
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -42,9 +43,7 @@ func TestUses(t *testing.T) {
 		{"nothing", &search.Agent{Uses: []string{"gitt"}}, nil},
 	} {
 		list, err := x.List(t.Context(), tt.agent, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var listed, ids []string
 		for _, e := range list {
 			listed, ids = append(listed, e.Source+" "+e.Name), append(ids, e.ID)

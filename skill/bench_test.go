@@ -3,6 +3,8 @@ package skill
 import (
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // typical is a skill of 8 KB, most of it instructions.
@@ -36,9 +38,7 @@ func BenchmarkParseRepaired(b *testing.B) {
 
 func BenchmarkCheck(b *testing.B) {
 	s, err := Parse(strings.NewReader(typical()), "my-skill/SKILL.md")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	for b.Loop() {
 		Check(s)
 	}

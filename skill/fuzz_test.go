@@ -11,14 +11,13 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 	for _, file := range files {
 		_, _, input := readGolden(f, file)
 		f.Add(input)

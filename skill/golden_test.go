@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 var update = flag.Bool("update", false, "write what the code gives into testdata/*.txtar")
@@ -31,9 +33,7 @@ func TestGolden(t *testing.T) {
 			got := dump(Parse(bytes.NewReader(input), name))
 			if *update {
 				archive.Files = []txtar.File{archive.Files[0], {Name: "want", Data: []byte(got)}}
-				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(file, txtar.Format(archive), 0o644))
 				return
 			}
 			if len(archive.Files) != 2 {
@@ -50,9 +50,7 @@ func TestGolden(t *testing.T) {
 func readGolden(tb testing.TB, file string) (archive *txtar.Archive, name string, input []byte) {
 	tb.Helper()
 	archive, err := txtar.ParseFile(file)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 	if len(archive.Files) == 0 {
 		tb.Fatalf("%s: no input", file)
 	}

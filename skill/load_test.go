@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 const minimal = "---\nname: my-skill\ndescription: Use when it helps.\n---\nBody\n"
@@ -121,9 +123,7 @@ func TestBodyTooLong(t *testing.T) {
 		strings.Repeat("技能", 4_100):    true,
 	} {
 		s, err := Parse(strings.NewReader(minimal+body), "my-skill/SKILL.md")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got := len(s.Problems) == 1 && s.Problems[0].Rule == "body-too-long"; got != want {
 			t.Errorf("%d bytes: problems %v, want one %t", len(body), s.Problems, want)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -46,9 +47,7 @@ func FuzzMend(f *testing.F) {
 			return
 		}
 		before, err := skill.Parse(strings.NewReader(text), "a/SKILL.md")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		after, err := skill.Parse(strings.NewReader(string(mended)), "a/SKILL.md")
 		if err != nil || before.Name != after.Name || before.Description != after.Description || before.Body != after.Body {
 			t.Errorf("%q became %q: %v", text, mended, err)

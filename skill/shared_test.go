@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // shared is the folder of test cases that are not part of the repository.
@@ -85,9 +87,7 @@ var nasty = map[string]struct{ name, refused, rules string }{
 // TestNasty reads real malformed files.
 func TestNasty(t *testing.T) {
 	files, err := filepath.Glob(shared + "/nasty/[0-9]*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(files) == 0 {
 		t.Skip("the shared malformed files are not here; testdata holds small equivalents")
 	}
@@ -98,9 +98,7 @@ func TestNasty(t *testing.T) {
 		id := strings.TrimSuffix(filepath.Base(file), ".md")
 		t.Run(id, func(t *testing.T) {
 			f, err := os.Open(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer f.Close()
 			s, err := Parse(f, "folder/SKILL.md")
 			c := nasty[id]
@@ -108,9 +106,7 @@ func TestNasty(t *testing.T) {
 				wantRefused(t, err, c.refused)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if s.Name != c.name || s.Description == "" {
 				t.Errorf("name %q, want %q; description %q", s.Name, c.name, s.Description)
 			}
@@ -194,23 +190,17 @@ func readCases(t *testing.T) []referenceCase {
 	if errors.Is(err, os.ErrNotExist) {
 		t.Skip("the cases of the reference validator are not here; testdata holds small equivalents")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	var cases []referenceCase
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
 		var c referenceCase
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(lines.Bytes(), &c))
 		cases = append(cases, c)
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, lines.Err())
 	return cases
 }
 
@@ -232,9 +222,7 @@ func (c referenceCase) run(t *testing.T) {
 		} else {
 			err = os.WriteFile(name, []byte(f.Content), 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	arg, ok := c.Arg.(string)
 	if !ok {

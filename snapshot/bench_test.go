@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
@@ -73,9 +74,7 @@ func benchmarkSnapshot(b *testing.B, docs []document) {
 		read(b, s, func(r *snapshot.Reader) {
 			medianOf(b, func(int) {
 				p, err := r.Prompt(snapshot.Words, g.vector(benchDim))
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, err)
 				if _, err := r.Nearest(p, s.All(), 100); err != nil {
 					b.Fatal(err)
 				}
@@ -85,22 +84,16 @@ func benchmarkSnapshot(b *testing.B, docs []document) {
 	b.Run("write", func(b *testing.B) {
 		path := filepath.Join(b.TempDir(), "again")
 		medianOf(b, func(int) {
-			if err := snapshot.Write(atomicfile.OS{}, path, meta, each(docs)); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, snapshot.Write(atomicfile.OS{}, path, meta, each(docs)))
 		})
 	})
 	b.Run("cold", func(b *testing.B) {
 		list := prompts(b, s, 12)
 		medianOf(b, func(i int) {
 			s, err := snapshot.Open(path)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, err)
 			search(b, s, list[i%len(list)], s.All(), 100)
-			if err := s.Close(); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, s.Close())
 		})
 	})
 }
@@ -108,9 +101,7 @@ func benchmarkSnapshot(b *testing.B, docs []document) {
 // reportSize reports the size of a file, and how large it is per byte of text.
 func reportSize(b *testing.B, path string, docs []document) {
 	info, err := os.Stat(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	text := 0
 	for _, d := range docs {
 		for _, list := range [][]string{d.Fields.Name, d.Fields.Description, d.Fields.Tags, d.Fields.Body} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -23,9 +24,7 @@ func TestCalibration(t *testing.T) {
 	if got := p.Calibration(catalogName); got != nil {
 		t.Errorf("before it is written: %v", got)
 	}
-	if err := p.WriteCalibration(want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.WriteCalibration(want))
 	if got := p.Calibration(catalogName); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -40,14 +39,10 @@ func TestCalibration(t *testing.T) {
 		t.Fatalf("files %q, %v", files, err)
 	}
 	data, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range data {
 		data[i] ^= 1 << (i % 8)
-		if err := os.WriteFile(files[0], data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(files[0], data, 0o600))
 		if got := p.Calibration(catalogName); got != nil {
 			t.Errorf("byte %d is damaged: %v", i, got)
 		}
@@ -59,9 +54,7 @@ func TestCalibration(t *testing.T) {
 func TestDemandsFalling(t *testing.T) {
 	for _, d := range []snapshot.Demands{{.5, .25}, {-.5}, {0, 1.5}} {
 		text, err := d.MarshalText()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got := new(snapshot.Demands); got.UnmarshalText(text) == nil {
 			t.Errorf("%v is accepted", d)
 		}
@@ -71,9 +64,7 @@ func TestDemandsFalling(t *testing.T) {
 func TestPromptVectors(t *testing.T) {
 	p := newPlace(t, "key")
 	want := [][]float32{{1, 0, 0}, {0, -1, .5}}
-	if err := p.WritePromptVectors(catalogName, "model and prompts", want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.WritePromptVectors(catalogName, "model and prompts", want))
 	if got := p.PromptVectors(catalogName, "model and prompts"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -86,12 +77,8 @@ func TestPromptVectors(t *testing.T) {
 func TestSweepCalibration(t *testing.T) {
 	p := newPlace(t, "key")
 	for _, catalog := range []string{catalogName, "0ther"} {
-		if err := p.WriteCalibration(&snapshot.Calibration{Catalog: catalog}); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.WritePromptVectors(catalog, "k", [][]float32{{1}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.WriteCalibration(&snapshot.Calibration{Catalog: catalog}))
+		must.Do(t, p.WritePromptVectors(catalog, "k", [][]float32{{1}}))
 	}
 	p.Sweep(catalogName, snapshot.Files{}, time.Now().Add(48*time.Hour))
 	if p.Calibration(catalogName) == nil || p.PromptVectors(catalogName, "k") == nil {

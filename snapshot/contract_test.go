@@ -14,6 +14,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -26,9 +27,7 @@ import (
 func catalog(t *testing.T, docs []document) (*sqlite.DB, map[int64]int) {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -52,9 +51,7 @@ func catalog(t *testing.T, docs []document) (*sqlite.DB, map[int64]int) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return db, ordinals
 }
 
@@ -77,9 +74,7 @@ func TestContract(t *testing.T) {
 					quoted[i] = `"` + term + `"`
 				}
 				all, err := db.Match(t.Context(), strings.Join(quoted, " OR "), weights, nil, n)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				scores := make([]float64, n)
 				for _, m := range all {
 					scores[ordinals[m.Row]] = m.Score
@@ -111,26 +106,18 @@ func TestRecall(t *testing.T) {
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	e, err := static.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	vector := func(kind embed.Kind, text string) []float32 {
 		v, err := e.Embed(t.Context(), kind, []string{text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return v[0]
 	}
 	var docs []document
 	for lines := json.NewDecoder(z); lines.More() && len(docs) < testsize.Rounds(1200, 6000); {
 		var r struct{ Name, Description, Body string }
-		if err := lines.Decode(&r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, lines.Decode(&r))
 		words := strings.Fields(r.Body)
 		d := document{Document: snapshot.Document{Key: fmt.Sprintf("%05d", len(docs)), Vectors: snapshot.Vectors{
 			snapshot.Description: vector(embed.Document, r.Name+": "+r.Description),
@@ -153,16 +140,12 @@ func checkRecall(t *testing.T, r *snapshot.Reader, docs []document, vector func(
 			continue
 		}
 		p, err := r.Prompt(snapshot.Words, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		wanted++
 		exact := nearest(t, r, docs, v, firsts(len(docs)))
 		for _, k := range []int{10, 100} {
 			hits, err := r.Nearest(p, firsts(len(docs)), k)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for _, want := range exact[:k] {
 				if slices.ContainsFunc(hits, func(h snapshot.Hit) bool { return h.Doc == want.Doc }) {
 					found[k]++
@@ -189,9 +172,7 @@ func queries(t *testing.T) (list []string) {
 	defer f.Close()
 	for lines := json.NewDecoder(bufio.NewReader(f)); lines.More() && len(list) < 100; {
 		var q struct{ Query string }
-		if err := lines.Decode(&q); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, lines.Decode(&q))
 		list = append(list, q.Query)
 	}
 	return list

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -82,13 +83,9 @@ func TestDamage(t *testing.T) {
 	path := write(t, snapshot.Meta{Models: model("test", dim), Weights: weights, Extra: bytes.Repeat([]byte("extra"), 20_000)}, g.documents(2200, 40, dim))
 	prompt := g.vector(dim)
 	want, err := answers(path, prompt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	intact, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	rng := rand.New(rand.NewPCG(1, 2))
 	broken := filepath.Join(t.TempDir(), "broken")
 	for i := range testsize.Rounds(200, 1000) {
@@ -99,9 +96,7 @@ func TestDamage(t *testing.T) {
 		} else {
 			data[at] ^= 1 << rng.IntN(8)
 		}
-		if err := os.WriteFile(broken, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(broken, data, 0o600))
 		got, err := answers(broken, prompt)
 		switch {
 		case err == nil && !reflect.DeepEqual(got, want):
@@ -122,9 +117,7 @@ func TestCutWhileMapped(t *testing.T) {
 	}
 	path := write(t, snapshot.Meta{Weights: weights}, newGenerator(1).documents(3000, 60, 0))
 	s := open(t, path)
-	if err := os.Truncate(path, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(path, 0))
 	err := s.Read(func(r *snapshot.Reader) error {
 		_, err := r.Lookup(nil, []string{"w1"})
 		return err
@@ -159,9 +152,7 @@ func TestPanic(t *testing.T) {
 func TestClose(t *testing.T) {
 	t.Parallel()
 	s, err := snapshot.Open(write(t, snapshot.Meta{Weights: weights}, newGenerator(1).documents(100, 30, 0)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var doc snapshot.Document
 	err = s.Read(func(r *snapshot.Reader) error {
 		err := s.Read(func(inner *snapshot.Reader) (err error) {
@@ -195,9 +186,7 @@ func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	path := write(t, snapshot.Meta{Weights: weights}, newGenerator(1).documents(500, 30, 0))
 	s, err := snapshot.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
@@ -49,17 +50,13 @@ func (p place) delta(t *testing.T, g, base store.Generation, replaced []int64, n
 // write writes a snapshot. rows are the rows of the names; nil means 1, 2, and so on.
 func (p place) write(t *testing.T, path string, g store.Generation, info snapshot.Info, rows []int64, names ...string) {
 	t.Helper()
-	if err := snapshot.Write(atomicfile.OS{}, path, metaOf(t, g, info), each(named(rows, names...))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, snapshot.Write(atomicfile.OS{}, path, metaOf(t, g, info), each(named(rows, names...))))
 }
 
 func metaOf(t testing.TB, g store.Generation, info snapshot.Info) snapshot.Meta {
 	t.Helper()
 	extra, err := json.Marshal(info)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return snapshot.Meta{Generation: g, Weights: weights, Extra: extra}
 }
 
@@ -84,18 +81,14 @@ func (p place) publish(t *testing.T, g store.Generation, base, delta string) {
 	if delta != "" {
 		f.Delta = filepath.Base(delta)
 	}
-	if err := p.Publish(g, f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Publish(g, f))
 }
 
 // openSet opens the published set; nil means that it cannot be used.
 func (p place) openSet(t *testing.T) *snapshot.Set {
 	t.Helper()
 	s, err := p.Open(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if s != nil {
 		t.Cleanup(func() { s.Close(nil) })
 	}
@@ -153,9 +146,7 @@ func TestDirectoryRefuses(t *testing.T) {
 			p.publish(t, other, p.base(t, first, "pdf"), "")
 		},
 		"a base of another token": func(t *testing.T, p place) {
-			if err := os.Rename(p.base(t, other, "pdf"), p.BasePath(catalogName, first)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Rename(p.base(t, other, "pdf"), p.BasePath(catalogName, first)))
 			p.publish(t, first, p.BasePath(catalogName, first), "")
 		},
 		"a base of another catalog": func(t *testing.T, p place) {
@@ -186,9 +177,7 @@ func TestDirectoryRefuses(t *testing.T) {
 		},
 		"no manifest of ours": func(t *testing.T, p place) {
 			p.publish(t, first, p.base(t, first, "pdf"), "")
-			if err := os.WriteFile(snapshot.ManifestPath(p.path), []byte("{"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(snapshot.ManifestPath(p.path), []byte("{"), 0o600))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -212,9 +201,7 @@ func TestDeltaOfOtherModels(t *testing.T) {
 			meta := metaOf(t, second, snapshot.Info{Catalog: catalogName, Generation: second, Base: first})
 			meta.Models[space] = m
 			delta := p.DeltaPath(catalogName, second)
-			if err := snapshot.Write(atomicfile.OS{}, delta, meta, each(named([]int64{2}, "doc"))); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, snapshot.Write(atomicfile.OS{}, delta, meta, each(named([]int64{2}, "doc"))))
 			p.publish(t, second, p.base(t, first, "pdf"), delta)
 			if used, same := p.openSet(t) != nil, m == (snapshot.Model{}); used != same {
 				t.Errorf("space %d: a delta of %+v is used: %v", space, m, used)
@@ -228,12 +215,8 @@ func TestManifestPath(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "0011aabb")
 	elsewhere := filepath.Join(t.TempDir(), filepath.Base(p.BasePath(catalogName, first)))
-	if err := os.Rename(p.base(t, first, "pdf"), elsewhere); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Publish(first, snapshot.Files{Base: elsewhere}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(p.base(t, first, "pdf"), elsewhere))
+	must.Do(t, p.Publish(first, snapshot.Files{Base: elsewhere}))
 	if p.openSet(t) != nil {
 		t.Error("a file of another folder is used")
 	}
@@ -247,9 +230,7 @@ func TestDirectorySpoiled(t *testing.T) {
 	p := newPlace(t, "0011aabb")
 	path := p.base(t, first, "pdf")
 	p.publish(t, first, path, "")
-	if err := os.Truncate(path, 100); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(path, 100))
 	if p.openSet(t) != nil {
 		t.Error("a file that was cut is used")
 	}
@@ -271,9 +252,7 @@ func TestSweep(t *testing.T) {
 	leave := func(names ...string) (paths []string) {
 		for _, name := range names {
 			paths = append(paths, p.path+"."+name)
-			if err := os.WriteFile(p.path+"."+name, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(p.path+"."+name, nil, 0o600))
 		}
 		return paths
 	}
@@ -298,9 +277,7 @@ func TestSweep(t *testing.T) {
 	check("after a day", kept, slices.Concat(gone, later))
 	for _, path := range later {
 		future := now.Add(365 * 24 * time.Hour)
-		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, future, future)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, future, future)))
 	}
 	p.Sweep(catalogName, f, now)
 	check("of the next year", kept, slices.Concat(gone, later))

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -48,13 +49,9 @@ func FuzzOpen(f *testing.F) {
 	dir := f.TempDir()
 	path := filepath.Join(dir, "seed")
 	for _, n := range []int{0, 1, 2, 3} {
-		if err := Write(atomicfile.OS{}, path, Meta{Models: [Spaces]Model{{"m", 3}}, Extra: []byte("extra")}, few(n)); err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, Write(atomicfile.OS{}, path, Meta{Models: [Spaces]Model{{"m", 3}}, Extra: []byte("extra")}, few(n)))
 		seed, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, err)
 		f.Add(seed, true)
 		f.Add(seed, false)
 	}
@@ -64,9 +61,7 @@ func FuzzOpen(f *testing.F) {
 			reseal(file)
 		}
 		path := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(path, file, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, file, 0o600))
 		if err := useAll(path); err != nil && !errors.Is(err, ErrDamaged) {
 			t.Fatal(err)
 		}
@@ -144,18 +139,12 @@ func readAll(r *Reader) error {
 func TestReadFallback(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")
-	if err := Write(atomicfile.OS{}, path, Meta{}, few(1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(atomicfile.OS{}, path, Meta{}, few(1)))
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer f.Close()
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got, unmap, err := readFile(f, len(want))
 	if err != nil || string(got) != string(want) || unmap() != nil {
 		t.Errorf("%d bytes, %v", len(got), err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -126,9 +127,7 @@ func each(docs []document) iter.Seq2[*snapshot.Document, error] {
 func write(tb testing.TB, m snapshot.Meta, docs []document) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "ranking.snapshot")
-	if err := snapshot.Write(atomicfile.OS{}, path, m, each(docs)); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, snapshot.Write(atomicfile.OS{}, path, m, each(docs)))
 	return path
 }
 
@@ -136,9 +135,7 @@ func write(tb testing.TB, m snapshot.Meta, docs []document) string {
 func open(tb testing.TB, path string) *snapshot.Snapshot {
 	tb.Helper()
 	s, err := snapshot.Open(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			tb.Error(err)
@@ -157,9 +154,7 @@ func build(tb testing.TB, docs []document, dim int) *snapshot.Snapshot {
 func read(tb testing.TB, s *snapshot.Snapshot, f func(r *snapshot.Reader)) {
 	tb.Helper()
 	err := s.Read(func(r *snapshot.Reader) error { f(r); return nil })
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 }
 
 // lookup looks terms up.
@@ -169,9 +164,7 @@ func lookup(tb testing.TB, s *snapshot.Snapshot, terms ...string) (list []snapsh
 		list, err = r.Lookup(nil, terms)
 		return err
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 	return list
 }
 
@@ -198,9 +191,7 @@ func search(tb testing.TB, s *snapshot.Snapshot, terms []string, allowed snapsho
 		}
 		return err
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, err)
 	return hits
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -19,13 +20,9 @@ func setOf(t *testing.T, base []document, replaced []int64, delta []document) *s
 		info.Generation = g
 		info.Sources = []store.Source{{Label: "home", Priority: 2}, {Label: "work", Priority: 1}}
 		data, err := snapshot.Encode(metaOf(t, g, info), each(docs))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		s, err := snapshot.New(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return s
 	}
 	snaps := []*snapshot.Snapshot{encode(first, snapshot.Info{}, base)}
@@ -33,9 +30,7 @@ func setOf(t *testing.T, base []document, replaced []int64, delta []document) *s
 		snaps = append(snaps, encode(second, snapshot.Info{Base: first, Replaced: replaced}, delta))
 	}
 	s, err := snapshot.NewSet(snaps...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { s.Close(nil) })
 	return s
 }
@@ -51,9 +46,7 @@ func example(t *testing.T) *snapshot.Set {
 // view reads a set; an error fails the test.
 func view(t *testing.T, s *snapshot.Set, f func(v *snapshot.View)) {
 	t.Helper()
-	if err := s.Read(func(v *snapshot.View) error { f(v); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Read(func(v *snapshot.View) error { f(v); return nil }))
 }
 
 // TestNumbering: the numbers of skills are ordinals in the base, higher ones in the delta,
@@ -170,9 +163,7 @@ func TestCached(t *testing.T) {
 func TestReadClosed(t *testing.T) {
 	t.Parallel()
 	s := example(t)
-	if err := s.Close(nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close(nil))
 	if err := s.Read(func(*snapshot.View) error { return nil }); !errors.Is(err, snapshot.ErrClosed) {
 		t.Errorf("error %v", err)
 	}

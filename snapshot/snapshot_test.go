@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -39,16 +40,12 @@ func TestRoundTrip(t *testing.T) {
 				t.Errorf("path %s, want %s", s.Path(), path)
 			}
 			data, err := snapshot.Encode(meta, each(docs))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if file, err := os.ReadFile(path); err != nil || !bytes.Equal(data, file) {
 				t.Errorf("Encode made other bytes than Write, %v", err)
 			}
 			m, err := snapshot.New(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			checkRoundTrip(t, m, meta, docs)
 			if err := m.Close(); err != nil || m.Path() != "" {
 				t.Errorf("path %q, %v", m.Path(), err)
@@ -167,9 +164,7 @@ func TestMeanLength(t *testing.T) {
 			if err == nil {
 				hits, err = r.Search(list, firsts(len(docs)), len(docs))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 		})
 		for i := range hits {
 			hits[i].Doc += first
@@ -413,15 +408,11 @@ func checkScopes(t *testing.T, r *snapshot.Reader, all snapshot.Skills, docs []d
 	}
 	check(all, func(*snapshot.Document) bool { return true })
 	hidden, err := r.Hidden()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	check(hidden, func(d *snapshot.Document) bool { return d.Hidden })
 	check(all.AndNot(a), func(d *snapshot.Document) bool { return !tagged("tag 1")(d) })
 	source, err := r.Source("source-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	check(source, func(d *snapshot.Document) bool { return d.Source == "source-1" })
 	for _, f := range []func(string) (snapshot.Skills, error){r.Tag, r.Source} {
 		for _, name := range []string{"SOURCE-1", "absent"} {
@@ -449,9 +440,7 @@ func checkNearest(t *testing.T, r *snapshot.Reader, g *generator, docs []documen
 	for round := range 20 {
 		v := g.vector(dim)
 		p, err := r.Prompt(snapshot.Words, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		allowed := firsts(len(docs))
 		if round%2 == 1 {
 			allowed, _ = r.Source("source-1")
@@ -479,9 +468,7 @@ func checkNearest(t *testing.T, r *snapshot.Reader, g *generator, docs []documen
 func nearest(t *testing.T, r *snapshot.Reader, docs []document, v []float32, allowed snapshot.Skills) []snapshot.Hit {
 	t.Helper()
 	p, err := r.Prompt(snapshot.Words, v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var list []snapshot.Hit
 	for i, d := range docs {
 		var c snapshot.Cosines
@@ -512,9 +499,7 @@ func TestDeterministic(t *testing.T) {
 	var files [2][]byte
 	for i := range files {
 		data, err := os.ReadFile(write(t, snapshot.Meta{Models: model("", dim), Weights: weights}, newGenerator(3).documents(400, 30, dim)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		files[i] = data
 	}
 	if !bytes.Equal(files[0], files[1]) {
@@ -664,9 +649,7 @@ func TestAmong(t *testing.T) {
 	s := build(t, docs, 0)
 	read(t, s, func(r *snapshot.Reader) {
 		terms, err := r.Lookup(nil, []string{"all", "absent", "third", "one"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, list := range [][]int{{}, {0}, {3, 4, 65_535, 65_536, 66_001, n - 1}, nil} {
 			var set snapshot.Skills
 			want := make([]int, 4)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -53,9 +54,7 @@ func checkOccurrences(t *testing.T, s *snapshot.Snapshot, text string) {
 	counts := make([]float32, s.Len())
 	term := lookup(t, s, text)[0]
 	read(t, s, func(r *snapshot.Reader) {
-		if err := r.Occurrences(counts, term); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Occurrences(counts, term))
 	})
 	hits := search(t, s, []string{text}, s.All(), s.Len())
 	for _, h := range hits {

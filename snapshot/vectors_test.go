@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 func unit(v []float32) []float32 {
@@ -52,9 +54,7 @@ func TestDot(t *testing.T) {
 		r := &Reader{s}
 		for i, prompt := range vectors {
 			p, err := r.Prompt(Words, prompt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for j, full := range vectors {
 				description := vectors[(i+j)%len(vectors)]
 				row := appendRow(nil, [][]float32{description, full}, dim)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // manySkills makes a folder of n skills, all of them old enough for a stamp.
@@ -21,7 +23,7 @@ func manySkills(tb testing.TB, n int, files bool) string {
 			skill["references/more.md"] = "More on " + name
 		}
 		for file, text := range skill {
-			writeFile(tb, filepath.Join(dir, name, file), text)
+			must.Write(tb, filepath.Join(dir, name, file), text)
 		}
 	}
 	age(tb, dir)
@@ -64,9 +66,7 @@ func BenchmarkLoad(b *testing.B) {
 func BenchmarkReadDir(b *testing.B) {
 	dir := manySkills(b, 500, true)
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	defer root.Close()
 	for name, fsys := range map[string]fs.FS{"path": os.DirFS(dir), "root": root.FS()} {
 		b.Run(name, func(b *testing.B) {
@@ -78,9 +78,7 @@ func BenchmarkReadDir(b *testing.B) {
 					}
 					return err
 				})
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, err)
 			}
 		})
 	}

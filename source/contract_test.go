@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/source/sourcetest"
 )
@@ -18,7 +19,7 @@ func TestContract(t *testing.T) {
 	t.Run("Files", func(t *testing.T) {
 		sourcetest.TestSource(t, func(t *testing.T, files map[string]string) sourcetest.Store {
 			s, err := source.Files(files, nil)
-			try(t, err)
+			must.Do(t, err)
 			return sourcetest.Store{Source: s}
 		})
 	})
@@ -43,7 +44,7 @@ func onDisk(t *testing.T, files map[string]string) sourcetest.Store {
 		now = now.Add(time.Minute)
 		for name != "." {
 			name = path.Dir(name)
-			try(t, os.Chtimes(filepath.Join(dir, name), now, now))
+			must.Do(t, os.Chtimes(filepath.Join(dir, name), now, now))
 		}
 	}
 	for name := range files {
@@ -52,12 +53,12 @@ func onDisk(t *testing.T, files map[string]string) sourcetest.Store {
 	return sourcetest.Store{
 		Source: open(t, dir, nil),
 		Put: func(t *testing.T, name, text string) {
-			writeFile(t, filepath.Join(dir, name), text)
+			must.Write(t, filepath.Join(dir, name), text)
 			touch(t, name)
-			try(t, os.Chtimes(filepath.Join(dir, name), now, now))
+			must.Do(t, os.Chtimes(filepath.Join(dir, name), now, now))
 		},
 		Remove: func(t *testing.T, name string) {
-			try(t, os.Remove(filepath.Join(dir, name)))
+			must.Do(t, os.Remove(filepath.Join(dir, name)))
 			touch(t, name)
 		},
 	}
@@ -70,7 +71,7 @@ func inMapFS(t *testing.T, files map[string]string) sourcetest.Store {
 		put(name, text)
 	}
 	s, err := source.New(fsys, nil)
-	try(t, err)
+	must.Do(t, err)
 	return sourcetest.Store{
 		Source: s,
 		Put:    func(_ *testing.T, name, text string) { put(name, text) },
@@ -86,7 +87,7 @@ func TestFilesRefused(t *testing.T) {
 	}
 	files := map[string]string{"a/SKILL.md": doc("a")}
 	s, err := source.Files(files, &source.Options{Label: "memory"})
-	try(t, err)
+	must.Do(t, err)
 	files["a/SKILL.md"] = doc("b")
 	if sk := load(t, s, "a/SKILL.md"); sk.Name != "a" || sk.Location != "memory:a/SKILL.md" {
 		t.Errorf("%+v", sk.Meta)

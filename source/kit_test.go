@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -31,15 +32,15 @@ func folder(tb testing.TB, files map[string]string) string {
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if strings.HasSuffix(name, "/") {
-			try(tb, os.MkdirAll(path, 0o700))
+			must.Do(tb, os.MkdirAll(path, 0o700))
 			continue
 		}
 		if target, ok := strings.CutPrefix(text, "-> "); ok {
-			try(tb, os.MkdirAll(filepath.Dir(path), 0o700))
+			must.Do(tb, os.MkdirAll(filepath.Dir(path), 0o700))
 			link(tb, target, path)
 			continue
 		}
-		writeFile(tb, path, text)
+		must.Write(tb, path, text)
 	}
 	age(tb, dir)
 	return dir
@@ -52,24 +53,11 @@ func link(tb testing.TB, target, path string) {
 	}
 }
 
-func try(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
-
-func writeFile(tb testing.TB, path, text string) {
-	tb.Helper()
-	try(tb, os.MkdirAll(filepath.Dir(path), 0o700))
-	try(tb, os.WriteFile(path, []byte(text), 0o600))
-}
-
 // age makes everything below dir an hour old.
 func age(tb testing.TB, dir string) {
 	tb.Helper()
 	old := time.Now().Add(-time.Hour)
-	try(tb, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	must.Do(tb, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -80,7 +68,7 @@ func age(tb testing.TB, dir string) {
 func open(tb testing.TB, dir string, opts *source.Options) *source.FS {
 	tb.Helper()
 	s, err := source.Dir(dir, opts)
-	try(tb, err)
+	must.Do(tb, err)
 	return s
 }
 
@@ -128,7 +116,7 @@ func load(tb testing.TB, s *source.FS, path string) *skill.Skill {
 		tb.Fatalf("no skill %s", path)
 	}
 	sk, err := refs[path].Load()
-	try(tb, err)
+	must.Do(tb, err)
 	return sk
 }
 

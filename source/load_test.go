@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -51,7 +52,7 @@ func TestDigest(t *testing.T) {
 		mem[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	m, err := source.New(mem, nil)
-	try(t, err)
+	must.Do(t, err)
 	dir := folder(t, files)
 	s := open(t, dir, nil)
 	want := load(t, s, "a/SKILL.md").Digest
@@ -61,7 +62,7 @@ func TestDigest(t *testing.T) {
 	if got, err := source.ReadManifest(t.Context(), s, "a"); err != nil || got.Digest != want {
 		t.Errorf("Digest = %s, %v; want %s", got.Digest, err, want)
 	}
-	writeFile(t, filepath.Join(dir, "a", "x.txt"), "y")
+	must.Write(t, filepath.Join(dir, "a", "x.txt"), "y")
 	if got, err := source.ReadManifest(t.Context(), s, "a"); err != nil || got.Digest == want {
 		t.Errorf("Digest after a change = %s, %v", got.Digest, err)
 	}
@@ -73,7 +74,7 @@ func TestLoadTop(t *testing.T) {
 	if sk.Name != "my-skill" || sk.Dir() != "." || sk.Location != filepath.Join(dir, "SKILL.md") || len(sk.Files) != 2 {
 		t.Errorf("got %q in %q at %q with %v", sk.Name, sk.Dir(), sk.Location, sk.Files)
 	}
-	writeFile(t, filepath.Join(dir, "SKILL.md"), "no frontmatter")
+	must.Write(t, filepath.Join(dir, "SKILL.md"), "no frontmatter")
 	_, _, refs := walk(t, open(t, dir, nil))
 	_, err := refs["SKILL.md"].Load()
 	var bad *skill.ParseError
@@ -84,7 +85,7 @@ func TestLoadTop(t *testing.T) {
 
 func TestLoadLocationInMemory(t *testing.T) {
 	s, err := source.New(fstest.MapFS{"a/SKILL.md": {Data: []byte(doc("a"))}}, &source.Options{Label: "mem"})
-	try(t, err)
+	must.Do(t, err)
 	if got := load(t, s, "a/SKILL.md").Location; got != "mem:a/SKILL.md" {
 		t.Errorf("location %q", got)
 	}
@@ -154,7 +155,7 @@ func TestLoadManyFiles(t *testing.T) {
 		files[fmt.Sprintf("a/0%03d", i)] = &fstest.MapFile{}
 	}
 	s, err := source.New(files, nil)
-	try(t, err)
+	must.Do(t, err)
 	sk := load(t, s, "a/SKILL.md")
 	if len(sk.Files) != 512 || sk.Files[511].Path != "SKILL.md" || !cmp.Equal(problems(sk), []string{"a too-many-files"}) {
 		t.Errorf("%d files, problems %v", len(sk.Files), problems(sk))
@@ -167,7 +168,7 @@ func TestLoadManyFolders(t *testing.T) {
 		files[fmt.Sprintf("a/f%03d", i)] = &fstest.MapFile{Mode: fs.ModeDir}
 	}
 	s, err := source.New(files, nil)
-	try(t, err)
+	must.Do(t, err)
 	if got := problems(load(t, s, "a/SKILL.md")); !cmp.Equal(got, []string{"a too-many-files"}) {
 		t.Errorf("problems %v", got)
 	}
@@ -176,7 +177,7 @@ func TestLoadManyFolders(t *testing.T) {
 func TestLoadLargeSkill(t *testing.T) {
 	dir := folder(t, map[string]string{"a/SKILL.md": doc("a"), "a/1": "", "a/2": "", "a/3": "", "a/4": "", "a/5": ""})
 	for _, name := range []string{"1", "2", "3", "4", "5"} {
-		try(t, os.Truncate(filepath.Join(dir, "a", name), 16<<20))
+		must.Do(t, os.Truncate(filepath.Join(dir, "a", name), 16<<20))
 	}
 	if got := problems(load(t, open(t, dir, nil), "a/SKILL.md")); !cmp.Equal(got, []string{"a too-many-bytes", "a/5 file-not-hashed"}) {
 		t.Errorf("problems %v", got)
@@ -218,7 +219,7 @@ func TestLimits(t *testing.T) {
 // TestOnly: a source searches only the folders at the top that it is told to.
 func TestOnly(t *testing.T) {
 	s, err := source.New(source.Bundled(), &source.Options{Only: []string{"writing-skills", "none"}})
-	try(t, err)
+	must.Do(t, err)
 	if paths, errs, _ := walk(t, s); !cmp.Equal(paths, []string{"writing-skills/SKILL.md"}) || len(errs) > 0 {
 		t.Errorf("paths %v, errors %v", paths, errs)
 	}
@@ -230,9 +231,9 @@ func TestDigestLongInstructions(t *testing.T) {
 	dir := folder(t, map[string]string{"a/SKILL.md": long, "b/SKILL.md": long[1:] + "y"})
 	s := open(t, dir, nil)
 	a, err := source.ReadManifest(t.Context(), s, "a")
-	try(t, err)
+	must.Do(t, err)
 	b, err := source.ReadManifest(t.Context(), s, "b")
-	try(t, err)
+	must.Do(t, err)
 	if a.Digest == b.Digest {
 		t.Error("different files have one digest")
 	}
@@ -240,8 +241,8 @@ func TestDigestLongInstructions(t *testing.T) {
 
 func TestLoadLargeFile(t *testing.T) {
 	dir := folder(t, map[string]string{"a/SKILL.md": doc("a"), "a/big": "", "a/edge": ""})
-	try(t, os.Truncate(filepath.Join(dir, "a", "big"), 16<<20+1))
-	try(t, os.Truncate(filepath.Join(dir, "a", "edge"), 16<<20))
+	must.Do(t, os.Truncate(filepath.Join(dir, "a", "big"), 16<<20+1))
+	must.Do(t, os.Truncate(filepath.Join(dir, "a", "edge"), 16<<20))
 	sk := load(t, open(t, dir, nil), "a/SKILL.md")
 	if !cmp.Equal(problems(sk), []string{"a too-many-bytes", "a/big file-not-hashed"}) {
 		t.Errorf("problems %v", problems(sk))
@@ -272,8 +273,8 @@ func TestLoadInstructionsOutside(t *testing.T) {
 func TestLoadGone(t *testing.T) {
 	dir := folder(t, map[string]string{"a/SKILL.md": doc("a"), "b/SKILL.md": doc("b"), "b/x": ""})
 	_, _, refs := walk(t, open(t, dir, nil))
-	try(t, os.RemoveAll(filepath.Join(dir, "a")))
-	try(t, os.Remove(filepath.Join(dir, "b", "SKILL.md")))
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "a")))
+	must.Do(t, os.Remove(filepath.Join(dir, "b", "SKILL.md")))
 	for path, ref := range refs {
 		_, err := ref.Load()
 		var bad *skill.ParseError
@@ -285,9 +286,9 @@ func TestLoadGone(t *testing.T) {
 
 func TestBundled(t *testing.T) {
 	s, err := source.New(source.Bundled(), &source.Options{Label: "bundled"})
-	try(t, err)
+	must.Do(t, err)
 	for ref, err := range s.Skills(t.Context(), func(source.Trace) {}) {
-		try(t, err)
+		must.Do(t, err)
 		if ref.Stamp == "" {
 			t.Errorf("%s has no stamp", ref.Path)
 		}
@@ -319,16 +320,16 @@ func TestManifestUnserved(t *testing.T) {
 		dir := folder(t, files)
 		switch {
 		case strings.HasPrefix(name, "too"):
-			try(t, os.Truncate(filepath.Join(dir, "a", "x.md"), 16<<20+1))
+			must.Do(t, os.Truncate(filepath.Join(dir, "a", "x.md"), 16<<20+1))
 		case strings.HasPrefix(name, "more"):
 			for i := range 512 {
-				writeFile(t, filepath.Join(dir, "a", strconv.Itoa(i)), "")
+				must.Write(t, filepath.Join(dir, "a", strconv.Itoa(i)), "")
 			}
 		case strings.HasPrefix(name, "is"):
 			link(t, "b", filepath.Join(dir, "a", "link"))
 		}
 		m, err := source.ReadManifest(t.Context(), open(t, dir, &source.Options{MaxFile: most}), "a")
-		try(t, err)
+		must.Do(t, err)
 		if (m.Unserved == "") != (name == "") || !strings.Contains(m.Unserved, name) {
 			t.Errorf("%q: %q", name, m.Unserved)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -21,9 +22,7 @@ func TestManifestReadsFilesOfAllSizes(t *testing.T) {
 		files[fmt.Sprintf("a/%d.txt", i)] = &fstest.MapFile{Data: bytes.Repeat([]byte{byte('a' + i)}, size)}
 	}
 	m, err := source.ReadManifest(t.Context(), memory(t, files), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(m.Files) != len(files) {
 		t.Fatalf("files %v", m.Files)
 	}
@@ -49,7 +48,7 @@ func TestManifestAllocatesLittle(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, err := source.ReadManifest(t.Context(), s, "a")
-		try(t, err)
+		must.Do(t, err)
 		runtime.ReadMemStats(&after)
 		least = min(least, after.TotalAlloc-before.TotalAlloc)
 	}
@@ -61,6 +60,6 @@ func TestManifestAllocatesLittle(t *testing.T) {
 func memory(t *testing.T, files fstest.MapFS) source.Source {
 	t.Helper()
 	s, err := source.New(files, nil)
-	try(t, err)
+	must.Do(t, err)
 	return s
 }

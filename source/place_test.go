@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -20,7 +21,7 @@ func discover(t *testing.T, search source.Search) []string {
 	search.NoBundled = true
 	search.Folders = []string{".agents", ".claude", ".codex", ".cursor", ".gemini", ".github", ".opencode"}
 	places, err := source.Discover(search)
-	try(t, err)
+	must.Do(t, err)
 	var labels []string
 	last := len(places) + 1
 	for _, p := range places {
@@ -125,7 +126,7 @@ func TestDiscoverOrder(t *testing.T) {
 	} {
 		search.Order, search.User = tt.order, tt.user
 		places, err := source.Discover(search)
-		try(t, err)
+		must.Do(t, err)
 		var labels []string
 		for i, p := range places {
 			labels = append(labels, p.Label)
@@ -147,10 +148,10 @@ func TestDiscoverConfig(t *testing.T) {
 	dir := folder(t, map[string]string{"home/.config/agents/skills/": "", "conf/agents/skills/": ""})
 	search := source.Search{Home: filepath.Join(dir, "home"), Config: filepath.Join(dir, "conf"), NoBundled: true}
 	places, err := source.Discover(search)
-	try(t, err)
+	must.Do(t, err)
 	at := filepath.Join(dir, "conf", "agents", "skills")
 	real, err := filepath.EvalSymlinks(at)
-	try(t, err)
+	must.Do(t, err)
 	want := []source.Place{{Path: at, Real: real, Label: "user:.config/agents", Priority: 1, Kind: source.KindUser}}
 	if diff := cmp.Diff(want, places); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)
@@ -183,9 +184,9 @@ func TestDiscoverMore(t *testing.T) {
 func TestDiscoverAmongMany(t *testing.T) {
 	dir := folder(t, map[string]string{"w/.agents/skills/": "", "x/.agents/skills/": ""})
 	for i := range 600 {
-		try(t, os.WriteFile(filepath.Join(dir, "w", fmt.Sprint(i)), nil, 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(dir, "w", fmt.Sprint(i)), nil, 0o600))
 	}
-	try(t, os.Chmod(filepath.Join(dir, "x"), 0o100))
+	must.Do(t, os.Chmod(filepath.Join(dir, "x"), 0o100))
 	defer os.Chmod(filepath.Join(dir, "x"), 0o700)
 	for _, name := range []string{"w", "x"} {
 		if diff := cmp.Diff([]string{"project:.agents"}, labels(t, source.Search{WorkDir: filepath.Join(dir, name), NoBundled: true})); diff != "" {
@@ -199,7 +200,7 @@ func labels(t *testing.T, search source.Search) (list []string) {
 	t.Helper()
 	search.NoBundled = true
 	places, err := source.Discover(search)
-	try(t, err)
+	must.Do(t, err)
 	for _, p := range places {
 		list = append(list, p.Label)
 	}
@@ -209,20 +210,20 @@ func labels(t *testing.T, search source.Search) (list []string) {
 func TestPlaceOpen(t *testing.T) {
 	dir := folder(t, map[string]string{".agents/skills/a/SKILL.md": doc("a")})
 	places, err := source.Discover(source.Search{WorkDir: dir})
-	try(t, err)
+	must.Do(t, err)
 	if len(places) != 2 || places[1] != (source.Place{Label: "bundled", Kind: source.KindBundled}) {
 		t.Fatalf("places %+v", places)
 	}
 	for i, want := range []int{1, 0} {
 		s, err := places[i].Open(&source.Options{Label: "ignored", Priority: 9})
-		try(t, err)
+		must.Do(t, err)
 		if info := s.Info(); info.Label != places[i].Label || info.Kind != places[i].Kind || info.Priority != want || (info.Root == "") != (want == 0) {
 			t.Errorf("%+v: %+v", places[i], info)
 		}
 	}
-	try(t, os.RemoveAll(dir))
+	must.Do(t, os.RemoveAll(dir))
 	s, err := places[0].Open(nil)
-	try(t, err)
+	must.Do(t, err)
 	if paths, errs, _ := walk(t, s); len(paths)+len(errs) > 0 { // a usual place that does not exist is empty
 		t.Errorf("deleted place: %v, %v", paths, errs)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -153,7 +154,7 @@ func TestReadFileSize(t *testing.T) {
 	if f, err := source.ReadInstructions(t.Context(), s, "a"); err != nil || string(f.Data) != doc("a") {
 		t.Errorf("MaxFile bounds the instructions: %v, %v", f, err)
 	}
-	try(t, os.Truncate(filepath.Join(dir, "a", "ten"), 1<<20+1))
+	must.Do(t, os.Truncate(filepath.Join(dir, "a", "ten"), 1<<20+1))
 	if _, err := source.ReadFile(t.Context(), open(t, dir, nil), "a", "ten"); !errors.Is(err, source.ErrTooLarge) {
 		t.Errorf("default limit: %v", err)
 	}
@@ -166,9 +167,9 @@ func TestReadFileBinary(t *testing.T) {
 	late := strings.Repeat("x", 8<<10) + "\x00"
 	for text, want := range map[string]bool{"": false, "text": false, "tëxt": false, "a\x00b": true, "\xff\xfe": true, late: false} {
 		s, err := source.New(fstest.MapFS{"a/SKILL.md": {}, "a/f": {Data: []byte(text)}}, nil)
-		try(t, err)
+		must.Do(t, err)
 		f, err := source.ReadFile(t.Context(), s, "a", "f")
-		try(t, err)
+		must.Do(t, err)
 		if f.Binary != want || string(f.Data) != text {
 			t.Errorf("%.10q: binary %t, data %.10q", text, f.Binary, f.Data)
 		}
@@ -185,7 +186,7 @@ func TestReadFileFS(t *testing.T) {
 		"a/pipe":     {Mode: fs.ModeNamedPipe},
 		"linked":     {Data: []byte("a"), Mode: fs.ModeSymlink},
 	}, nil)
-	try(t, err)
+	must.Do(t, err)
 	if f, err := source.ReadFile(t.Context(), s, "a", "x/f.txt"); err != nil || string(f.Data) != "text" {
 		t.Errorf("x/f.txt: %v, %v", f, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -20,13 +21,13 @@ import (
 // Reading what is not a regular file may block for ever or have effects.
 func TestSpecialFiles(t *testing.T) {
 	dir, err := os.MkdirTemp("", "s") // short, as the name of a socket must be
-	try(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	writeFile(t, filepath.Join(dir, "a", "SKILL.md"), doc("a"))
-	try(t, syscall.Mkfifo(filepath.Join(dir, "a", "pipe"), 0o600))
+	must.Write(t, filepath.Join(dir, "a", "SKILL.md"), doc("a"))
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "a", "pipe"), 0o600))
 	link(t, "pipe", filepath.Join(dir, "a", "to-pipe"))
 	l, err := net.Listen("unix", filepath.Join(dir, "a", "sock"))
-	try(t, err)
+	must.Do(t, err)
 	defer l.Close()
 
 	s := open(t, dir, nil)
@@ -47,7 +48,7 @@ func TestSpecialFiles(t *testing.T) {
 
 func TestInstructionsArePipe(t *testing.T) {
 	dir := folder(t, map[string]string{"a/x": ""})
-	try(t, syscall.Mkfifo(filepath.Join(dir, "a", "SKILL.md"), 0o600))
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "a", "SKILL.md"), 0o600))
 	_, _, refs := walk(t, open(t, dir, nil))
 	if refs["a/SKILL.md"] == nil {
 		t.Fatal("not found")
@@ -62,7 +63,7 @@ func TestInstructionsArePipe(t *testing.T) {
 // What is no file at the top of a folder of skills hides none of them.
 func TestTopIsPipe(t *testing.T) {
 	dir := folder(t, map[string]string{"a/SKILL.md": doc("a")})
-	try(t, syscall.Mkfifo(filepath.Join(dir, "SKILL.md"), 0o600))
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "SKILL.md"), 0o600))
 	paths, errs, _ := walk(t, open(t, dir, nil))
 	if !cmp.Equal(paths, []string{"SKILL.md", "a/SKILL.md"}) || !cmp.Equal(errs, []string{"SKILL.md skill-at-top"}) {
 		t.Errorf("walk = %q, %q", paths, errs)
@@ -74,8 +75,8 @@ func TestFolderBecomesPipe(t *testing.T) {
 	dir := folder(t, map[string]string{"a/SKILL.md": doc("a")})
 	s := open(t, dir, nil)
 	_, _, refs := walk(t, s)
-	try(t, os.RemoveAll(filepath.Join(dir, "a")))
-	try(t, syscall.Mkfifo(filepath.Join(dir, "a"), 0o600))
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "a")))
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "a"), 0o600))
 	if f, err := source.ReadFile(t.Context(), s, "a", "SKILL.md"); err == nil {
 		t.Errorf("read %v", f)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -23,12 +24,12 @@ func TestStamp(t *testing.T) {
 	old := time.Now().Add(-30 * time.Minute)
 	write := func(name, text string, at time.Time) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
-			writeFile(t, filepath.Join(dir, name), text)
-			try(t, os.Chtimes(filepath.Join(dir, name), at, at))
+			must.Write(t, filepath.Join(dir, name), text)
+			must.Do(t, os.Chtimes(filepath.Join(dir, name), at, at))
 		}
 	}
 	remove := func(name string) func(*testing.T, string) {
-		return func(t *testing.T, dir string) { try(t, os.Remove(filepath.Join(dir, name))) }
+		return func(t *testing.T, dir string) { must.Do(t, os.Remove(filepath.Join(dir, name))) }
 	}
 	tests := []struct {
 		name   string
@@ -70,7 +71,7 @@ func TestStamp(t *testing.T) {
 func TestStampRacy(t *testing.T) {
 	for name, at := range map[string]time.Time{"now": time.Now(), "future": time.Now().Add(time.Hour)} {
 		dir := folder(t, map[string]string{"a/SKILL.md": doc("a"), "a/x.txt": "x"})
-		try(t, os.Chtimes(filepath.Join(dir, "a", "x.txt"), at, at))
+		must.Do(t, os.Chtimes(filepath.Join(dir, "a", "x.txt"), at, at))
 		if stamp := stampOf(t, open(t, dir, nil)); stamp != "" {
 			t.Errorf("%s: stamp %q, want none", name, stamp)
 		}
@@ -84,7 +85,7 @@ func TestStampFuture(t *testing.T) {
 	dir := folder(t, map[string]string{"a/SKILL.md": doc("a"), "a/x.txt": "x"})
 	touch := func(name string, at time.Time) {
 		t.Helper()
-		try(t, os.Chtimes(filepath.Join(dir, "a", name), at, at))
+		must.Do(t, os.Chtimes(filepath.Join(dir, "a", name), at, at))
 	}
 	look := func() (source.Trace, string) {
 		t.Helper()
@@ -114,8 +115,8 @@ func TestStampTimeless(t *testing.T) {
 	dir := folder(t, map[string]string{"a/SKILL.md": doc("a"), "a/x.txt": "one"})
 	set := func(text string) string {
 		path := filepath.Join(dir, "a", "x.txt")
-		writeFile(t, path, text)
-		try(t, os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)))
+		must.Write(t, path, text)
+		must.Do(t, os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)))
 		return stampOf(t, open(t, dir, nil))
 	}
 	if one, two, again := set("one"), set("two"), set("one"); one == "" || one == two || one != again {
@@ -123,7 +124,7 @@ func TestStampTimeless(t *testing.T) {
 	}
 	mem := func(text string) string {
 		s, err := source.New(fstest.MapFS{"a/SKILL.md": {Data: []byte(doc("a"))}, "a/x.txt": {Data: []byte(text)}}, nil)
-		try(t, err)
+		must.Do(t, err)
 		return stampOf(t, s)
 	}
 	if one, two, again := mem("one"), mem("two"), mem("one"); one == "" || one == two || one != again {

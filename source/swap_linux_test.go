@@ -11,6 +11,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -23,9 +24,9 @@ func exchange(tb testing.TB, a, b string) func() error {
 		tb.Skip("the number of renameat2 is not known here")
 	}
 	from, err := syscall.BytePtrFromString(a)
-	try(tb, err)
+	must.Do(tb, err)
 	to, err := syscall.BytePtrFromString(b)
-	try(tb, err)
+	must.Do(tb, err)
 	const workingFolder, exchange = -100, 2 // AT_FDCWD, RENAME_EXCHANGE
 	return func() error {
 		at := workingFolder
@@ -53,7 +54,7 @@ func TestSwappedFolder(t *testing.T) {
 			})
 			// A relative link must lead to the same folder from both places.
 			for at, target := range map[string]string{"spare-link": "outside", "spare-away": "away"} {
-				try(t, os.Remove(filepath.Join(dir, at)))
+				must.Do(t, os.Remove(filepath.Join(dir, at)))
 				link(t, filepath.Join(dir, target), filepath.Join(dir, at))
 			}
 			step := exchange(t, filepath.Join(dir, filepath.FromSlash(swap[0])), filepath.Join(dir, swap[1]))

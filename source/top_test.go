@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -35,7 +36,7 @@ func TestTopLinks(t *testing.T) {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 	l, err := s.List(t.Context(), ".")
-	try(t, err)
+	must.Do(t, err)
 	slices.Sort(l.Skills)
 	if diff := cmp.Diff([]string{"b", "c", "deep/er/one", "one"}, l.Skills); diff != "" || len(l.Links) > 0 {
 		t.Errorf("links %q, skills (-want +got):\n%s", l.Links, diff)

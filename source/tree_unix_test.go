@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // What takes the place of a folder or a file between the look and the open
@@ -14,16 +16,12 @@ import (
 // without the precautions these calls never return.
 func TestOpenReplaced(t *testing.T) {
 	dir := t.TempDir()
-	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
 	if f, err := (diskTree{path: filepath.Join(dir, "pipe")}).top(); err == nil {
 		t.Errorf("opened a pipe as a source: %v", f)
 	}
 	top, err := diskTree{path: dir}.top()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer top.Close()
 	if f, err := top.enter("pipe"); err == nil {
 		t.Errorf("opened a pipe as a folder: %v", f)

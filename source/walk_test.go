@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -94,7 +95,7 @@ func TestWalkLinkAboveSource(t *testing.T) {
 func TestWalkMovedLink(t *testing.T) {
 	dir := folder(t, map[string]string{"v1/a/SKILL.md": doc("a"), "v2/b/SKILL.md": doc("b"), "now": "-> v1"})
 	s := open(t, filepath.Join(dir, "now"), nil)
-	try(t, os.Remove(filepath.Join(dir, "now")))
+	must.Do(t, os.Remove(filepath.Join(dir, "now")))
 	link(t, "v2", filepath.Join(dir, "now"))
 	paths, errs, _ := walk(t, s)
 	if len(errs) > 0 || !cmp.Equal(paths, []string{"b/SKILL.md"}) {
@@ -119,7 +120,7 @@ func (b brokenFS) ReadDir(name string) ([]fs.DirEntry, error) {
 func TestWalkUnreadable(t *testing.T) {
 	files := fstest.MapFS{"a/SKILL.md": {}, "b/SKILL.md": {}, "c/SKILL.md": {}}
 	s, err := source.New(brokenFS{files, "b", errors.New("disk on fire")}, nil)
-	try(t, err)
+	must.Do(t, err)
 	paths, errs, _ := walk(t, s)
 	if diff := cmp.Diff([]string{"a/SKILL.md", "c/SKILL.md"}, paths); diff != "" {
 		t.Errorf("skills (-want +got):\n%s", diff)
@@ -146,10 +147,10 @@ func (s swapFS) ReadDir(name string) ([]fs.DirEntry, error) {
 func TestWalkSwapped(t *testing.T) {
 	dir := folder(t, map[string]string{"a/SKILL.md": "", "b/SKILL.md": ""})
 	s, err := source.New(swapFS{os.DirFS(dir), func() {
-		try(t, os.RemoveAll(filepath.Join(dir, "b")))
-		writeFile(t, filepath.Join(dir, "b"), "a file now")
+		must.Do(t, os.RemoveAll(filepath.Join(dir, "b")))
+		must.Write(t, filepath.Join(dir, "b"), "a file now")
 	}}, nil)
-	try(t, err)
+	must.Do(t, err)
 	paths, errs, _ := walk(t, s)
 	if !cmp.Equal(paths, []string{"a/SKILL.md"}) || !cmp.Equal(errs, []string{"b unreadable-folder incomplete"}) {
 		t.Errorf("walk = %v, %v", paths, errs)
@@ -161,7 +162,7 @@ func TestWalkWithoutPermission(t *testing.T) {
 		t.Skip("this user may read everything, or the system has no such permissions")
 	}
 	dir := folder(t, map[string]string{"a/SKILL.md": "", "b/SKILL.md": ""})
-	try(t, os.Chmod(filepath.Join(dir, "b"), 0))
+	must.Do(t, os.Chmod(filepath.Join(dir, "b"), 0))
 	_, errs, _ := walk(t, open(t, dir, nil))
 	if !cmp.Equal(errs, []string{"b unreadable-folder incomplete"}) {
 		t.Errorf("errors = %v", errs)
@@ -171,7 +172,7 @@ func TestWalkWithoutPermission(t *testing.T) {
 func TestWalkSourceGone(t *testing.T) {
 	dir := filepath.Join(folder(t, map[string]string{"x/a/SKILL.md": ""}), "x")
 	s := open(t, dir, nil)
-	try(t, os.RemoveAll(dir))
+	must.Do(t, os.RemoveAll(dir))
 	paths, errs, _ := walk(t, s)
 	if len(paths) > 0 || !cmp.Equal(errs, []string{". away incomplete"}) {
 		t.Errorf("walk = %v, %v; want it to be incomplete", paths, errs)
@@ -204,7 +205,7 @@ func TestWalkTooManyFolders(t *testing.T) {
 	files["a/SKILL.md"] = &fstest.MapFile{}
 	files["z/SKILL.md"] = &fstest.MapFile{}
 	s, err := source.New(wideFS{files}, nil)
-	try(t, err)
+	must.Do(t, err)
 	paths, errs, _ := walk(t, s)
 	if !cmp.Equal(paths, []string{"a/SKILL.md"}) || !cmp.Equal(errs, []string{"f199998 too-many-folders incomplete"}) {
 		t.Errorf("walk = %v, %v", paths, errs)
@@ -231,7 +232,7 @@ func TestWalkFSWithLinks(t *testing.T) {
 	s, err := source.New(fstest.MapFS{
 		"a/SKILL.md": {}, "b": {Mode: fs.ModeSymlink, Data: []byte("a")},
 	}, nil)
-	try(t, err)
+	must.Do(t, err)
 	paths, errs, _ := walk(t, s)
 	if !cmp.Equal(paths, []string{"a/SKILL.md"}) || !cmp.Equal(errs, []string{"b link-not-followed"}) {
 		t.Errorf("walk = %v, %v", paths, errs)
@@ -269,12 +270,12 @@ func TestDir(t *testing.T) {
 	}
 	s := open(t, filepath.Join(dir, "skills"), &source.Options{Priority: 7})
 	real, err := filepath.EvalSymlinks(filepath.Join(dir, "skills"))
-	try(t, err)
+	must.Do(t, err)
 	if s.Info().Label != "skills" || s.Info().Priority != 7 || s.Info().Root != real {
 		t.Errorf("label %q, priority %d, root %q", s.Info().Label, s.Info().Priority, s.Info().Root)
 	}
 	m, err := source.New(fstest.MapFS{}, nil)
-	try(t, err)
+	must.Do(t, err)
 	if m.Info().Label != "fs" || m.Info().Root != "" {
 		t.Errorf("label %q, root %q", m.Info().Label, m.Info().Root)
 	}
@@ -286,12 +287,12 @@ func TestDirAway(t *testing.T) {
 	dir := folder(t, map[string]string{"share/team/skills/a/SKILL.md": doc("a"), "deep": "-> share/team", "home/team": "-> ../deep/skills", "loop": "-> loop"})
 	path := filepath.Join(dir, "home", "team")
 	there := open(t, path, nil).Info()
-	try(t, os.Rename(filepath.Join(dir, "share", "team"), filepath.Join(dir, "away")))
+	must.Do(t, os.Rename(filepath.Join(dir, "share", "team"), filepath.Join(dir, "away")))
 	s := open(t, path, nil)
 	if s.Info() != there {
 		t.Errorf("away: %+v, want %+v", s.Info(), there)
 	}
-	try(t, os.Rename(filepath.Join(dir, "away"), filepath.Join(dir, "share", "team")))
+	must.Do(t, os.Rename(filepath.Join(dir, "away"), filepath.Join(dir, "share", "team")))
 	if paths, errs, _ := walk(t, s); len(errs) > 0 || !cmp.Equal(paths, []string{"a/SKILL.md"}) {
 		t.Errorf("back again: %v, %v", paths, errs)
 	}

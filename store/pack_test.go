@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -16,9 +17,7 @@ func FuzzPack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for range 2 { // the second time with what the first left
 			data, err := pack([]byte(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if got, err := unpack(data); err != nil || string(got) != text {
 				t.Errorf("%q became %q, %v", text, got, err)
 			}
@@ -72,9 +71,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body, problems []byte) {
 		body, err1 := pack(body)
 		problems, err2 := pack(problems)
-		if err := errors.Join(err1, err2); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err1, err2))
 		s := &skill.Skill{Meta: skill.Meta{Description: "d"}}
 		if err := Unpack(s, body, problems); err != nil {
 			if !errors.Is(err, ErrDamaged) {
@@ -83,9 +80,7 @@ func FuzzUnpack(f *testing.F) {
 			return
 		}
 		r := Record{Skill: s}
-		if err := r.Pack(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Pack())
 		again := &skill.Skill{Meta: s.Meta}
 		err := Unpack(again, r.Body, r.Problems)
 		if err != nil || again.Body != s.Body || len(again.Frontmatter) != len(s.Frontmatter) || len(again.Problems) != len(s.Problems) {
@@ -99,9 +94,7 @@ func TestUnpackBounded(t *testing.T) {
 	testsize.Long(t)
 	for size, want := range map[int]error{maxUnpacked: nil, maxUnpacked + 1: ErrDamaged} {
 		packed, err := pack(make([]byte, size))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if terms, err := UnpackTerms(packed); !errors.Is(err, want) || want == nil && len(terms) != size {
 			t.Errorf("%d bytes, packed to %d: %d, %v", size, len(packed), len(terms), err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -17,7 +18,7 @@ func TestRecent(t *testing.T) {
 	recent := func(agent string, n int) string {
 		t.Helper()
 		events, err := d.Recent(t.Context(), agent, n)
-		try(t, err)
+		must.Do(t, err)
 		var list []string
 		for _, e := range events {
 			list = append(list, fmt.Sprintf("%s %d", e.Client, len(e.Skills)))
@@ -35,7 +36,7 @@ func TestRecent(t *testing.T) {
 	d.add(t, "loaded claude s1 cat", "")
 	d.now = d.now.AddDate(0, 1, 0)
 	d.add(t, "offered codex s2", "")
-	try(t, d.Add(usage.Event{Kind: usage.Offered, Client: "mcp", Agent: "keeper"}))
+	must.Do(t, d.Add(usage.Event{Kind: usage.Offered, Client: "mcp", Agent: "keeper"}))
 	if diff := cmp.Diff("mcp 0, codex 0, claude 1, gemini 2", recent("", 4)); diff != "" {
 		t.Errorf("recent (-want +got)\n%s", diff)
 	}

@@ -12,17 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/usage"
 )
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // A diary is a log with a clock.
 type diary struct {
@@ -45,7 +39,7 @@ func (d *diary) add(t *testing.T, line, prompt string) {
 	for _, id := range f[3:] {
 		e.Skills = append(e.Skills, usage.Skill{ID: id})
 	}
-	try(t, d.Add(e))
+	must.Do(t, d.Add(e))
 	d.now = d.now.Add(time.Minute)
 }
 
@@ -56,7 +50,7 @@ func (d *diary) stats(t *testing.T, names ...string) *usage.Stats {
 		entries = append(entries, search.Entry{Meta: skill.Meta{ID: n, Name: n, Source: "lib", Location: "/lib/" + n + "/SKILL.md"}})
 	}
 	s, err := d.Stats(t.Context(), time.Time{}, "", entries)
-	try(t, err)
+	must.Do(t, err)
 	return s
 }
 
@@ -74,7 +68,7 @@ func TestStats(t *testing.T) {
 	d.add(t, "offered codex s2", "sharpen the knife")
 	d.add(t, "loaded codex s2 gone", "")
 	d.add(t, "offered codex s3 cat", "feed it")
-	try(t, d.Add(usage.Event{Kind: usage.Offered, Client: "codex", Session: "s3", Because: "reply", Prompt: "thanks"}))
+	must.Do(t, d.Add(usage.Event{Kind: usage.Offered, Client: "codex", Session: "s3", Because: "reply", Prompt: "thanks"}))
 	want := &usage.Stats{From: time.Date(2026, 3, 31, 23, 0, 0, 0, time.UTC), Events: 11, Prompts: 5, Needed: 4, Silent: 2,
 		Clients: []usage.Client{{Name: "claude", Prompts: 2, Offers: 2, Loads: 2}, {Name: "codex", Prompts: 3, Offers: 1, Loads: 1}, {Name: "mcp", Loads: 1}},
 		Skills:  []usage.Count{{ID: "cat", Offered: 2}, {ID: "pdf", Offered: 1, Loaded: 2, Read: 1, Followed: 1}, {ID: "gone", Gone: true, Loaded: 1}, {ID: "knife", Searched: 1, Loaded: 1}},
@@ -89,7 +83,7 @@ func TestStats(t *testing.T) {
 	if err != nil || len(files) != 2 || files[1].Name() != "2026-04.jsonl" {
 		t.Errorf("files %v, %v", files, err)
 	}
-	try(t, d.Forget())
+	must.Do(t, d.Forget())
 	if s := d.stats(t, "pdf"); s.Events != 0 || len(s.Never) != 1 {
 		t.Errorf("after forgetting %+v", s)
 	}
@@ -104,7 +98,7 @@ func TestAdd(t *testing.T) {
 		{Kind: usage.Ran, What: "ls"}, {Kind: usage.Loaded, Skills: a, Failed: true},
 		{Kind: usage.Asked, Tokens: 9}, {Kind: usage.Failed, Skills: a}, {Kind: usage.Listed, Skills: a}, {Kind: usage.Proposed, Skills: a}, {Skills: a},
 	} {
-		try(t, d.Add(e))
+		must.Do(t, d.Add(e))
 	}
 	s := d.stats(t, "a")
 	if want := []usage.Count{{ID: "a", Offered: 1}}; s.Events != 3 || s.Prompts != 2 || !cmp.Equal(want, s.Skills) {
@@ -122,7 +116,7 @@ func TestRuns(t *testing.T) {
 		{Kind: usage.Ran, Session: "s1", Duration: time.Second, Exit: 3},
 	} {
 		e.Client, e.Skills = "chat", pdf
-		try(t, d.Add(e))
+		must.Do(t, d.Add(e))
 	}
 	want := []usage.Count{{ID: "pdf", Loaded: 1, Ran: 2, FailedRuns: 1, RunSeconds: 1.5, Tokens: 42}}
 	if diff := cmp.Diff(want, d.stats(t, "pdf").Skills); diff != "" {
@@ -136,7 +130,7 @@ func TestTwice(t *testing.T) {
 	d.add(t, "offered claude s1 pdf cat", "")
 	d.add(t, "loaded mcp - pdf", "")
 	d.now = d.now.Add(-time.Minute) // in the same second
-	try(t, d.Add(usage.Event{Kind: usage.Loaded, Client: "claude", Session: "s1", Skills: []usage.Skill{{Location: "/lib/pdf/SKILL.md"}}}))
+	must.Do(t, d.Add(usage.Event{Kind: usage.Loaded, Client: "claude", Session: "s1", Skills: []usage.Skill{{Location: "/lib/pdf/SKILL.md"}}}))
 	d.now = d.now.Add(time.Minute)
 	d.add(t, "loaded mcp - cat", "") // of which no hook tells
 	d.add(t, "loaded mcp - cat", "")
@@ -157,7 +151,7 @@ func TestPrivate(t *testing.T) {
 		d.add(t, "offered claude s1 pdf", "my secret "+strings.Repeat("ä\u202e", 2000))
 		name := filepath.Join(d.state, "usage", "2026-03.jsonl")
 		data, err := os.ReadFile(name)
-		try(t, err)
+		must.Do(t, err)
 		if got := strings.Contains(string(data), "my secret"); got != prompts {
 			t.Errorf("prompts %t: %s", prompts, data)
 		}
@@ -169,7 +163,7 @@ func TestPrivate(t *testing.T) {
 		}
 	}
 	var none *usage.Log
-	try(t, none.Add(usage.Event{Kind: usage.Loaded}))
+	must.Do(t, none.Add(usage.Event{Kind: usage.Loaded}))
 }
 
 // TestDamaged: a line that was cut off costs that line, and no folder no answer.
@@ -181,9 +175,9 @@ func TestDamaged(t *testing.T) {
 	d.add(t, "offered claude s1 pdf", "")
 	name := filepath.Join(d.state, "usage", "2026-03.jsonl")
 	data, err := os.ReadFile(name)
-	try(t, err)
+	must.Do(t, err)
 	for cut := range len(data) {
-		try(t, os.WriteFile(name, data[:cut], 0o600))
+		must.Do(t, os.WriteFile(name, data[:cut], 0o600))
 		d.add(t, "loaded claude s1 pdf", "")
 		d.now = d.now.Add(-time.Minute)
 		s := d.stats(t, "pdf")
@@ -191,12 +185,12 @@ func TestDamaged(t *testing.T) {
 			t.Fatalf("cut after %d bytes: %+v", cut, s)
 		}
 	}
-	try(t, os.WriteFile(name, []byte("null\n[]\n\x00\n"+strings.Repeat("x", 3<<20)), 0o600))
+	must.Do(t, os.WriteFile(name, []byte("null\n[]\n\x00\n"+strings.Repeat("x", 3<<20)), 0o600))
 	if s := d.stats(t); s.Damaged < 2 {
 		t.Errorf("%+v", s)
 	}
-	try(t, os.Remove(name))
-	try(t, os.Mkdir(name, 0o700))
+	must.Do(t, os.Remove(name))
+	must.Do(t, os.Mkdir(name, 0o700))
 	if err := d.Add(usage.Event{Kind: usage.Offered}); err == nil || !strings.Contains(err.Error(), "noting that skills were offered") {
 		t.Errorf("a folder in place of the log: %v", err)
 	}
@@ -244,7 +238,7 @@ func TestMonths(t *testing.T) {
 // TestAgent: only events of an agent count for it.
 func TestAgent(t *testing.T) {
 	d := newDiary(t, false)
-	try(t, d.Add(usage.Event{Kind: usage.Offered, Agent: "bird", Skills: []usage.Skill{{ID: "a"}}}))
+	must.Do(t, d.Add(usage.Event{Kind: usage.Offered, Agent: "bird", Skills: []usage.Skill{{ID: "a"}}}))
 	d.add(t, "offered claude s1 b", "")
 	s, err := d.Stats(t.Context(), time.Time{}, "bird", nil)
 	if err != nil || s.Events != 1 || s.Skills[0].ID != "a" {
@@ -257,8 +251,8 @@ func FuzzStats(f *testing.F) {
 	f.Add([]byte("null\n{}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := newDiary(t, true)
-		try(t, os.Mkdir(filepath.Join(d.state, "usage"), 0o700))
-		try(t, os.WriteFile(filepath.Join(d.state, "usage", "2026-03.jsonl"), data, 0o600))
+		must.Do(t, os.Mkdir(filepath.Join(d.state, "usage"), 0o700))
+		must.Do(t, os.WriteFile(filepath.Join(d.state, "usage", "2026-03.jsonl"), data, 0o600))
 		s := d.stats(t, "pdf")
 		if s.Silent > s.Needed || s.Needed > s.Prompts || s.Prompts > s.Events {
 			t.Errorf("%+v", s)
@@ -275,8 +269,8 @@ func TestDays(t *testing.T) {
 	d.add(t, "loaded claude s1 pdf", "")
 	d.now = d.now.AddDate(0, 0, 2) // 23:03
 	d.add(t, "loaded mcp - cat dog", "")
-	try(t, d.Add(usage.Event{Kind: usage.Offered, Client: "codex", Because: "reply"}))
-	try(t, d.Add(usage.Event{Kind: usage.Offered, Client: "codex", Agent: "keeper", Skills: []usage.Skill{{ID: "cat"}}}))
+	must.Do(t, d.Add(usage.Event{Kind: usage.Offered, Client: "codex", Because: "reply"}))
+	must.Do(t, d.Add(usage.Event{Kind: usage.Offered, Client: "codex", Agent: "keeper", Skills: []usage.Skill{{ID: "cat"}}}))
 	east := time.FixedZone("east", 3600) // where all of it is a day later
 	for _, c := range []struct {
 		since time.Time
@@ -290,7 +284,7 @@ func TestDays(t *testing.T) {
 		{d.now.AddDate(0, 0, 1), "", ""},
 	} {
 		days, err := d.Days(t.Context(), c.since, c.agent)
-		try(t, err)
+		must.Do(t, err)
 		got := ""
 		for _, day := range days {
 			got += fmt.Sprintf("%d: %d %d %d, ", day.Start.Day(), day.Got, day.Silent, day.Loads)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/access"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/web"
 )
@@ -46,7 +47,7 @@ func TestKey(t *testing.T) {
 func TestKeyAtOnce(t *testing.T) {
 	k := open(t, nil)
 	site, err := web.New(k.catalog, &web.Options{Key: testKey})
-	try(t, err)
+	must.Do(t, err)
 	var let atomic.Int32
 	var browsers sync.WaitGroup
 	for range 20 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/web"
@@ -43,11 +44,11 @@ func TestHostile(t *testing.T) {
 			cfg.Agents = append(cfg.Agents, &repertoire.Agent{Name: text})
 		}
 		src, err := source.Dir(t.TempDir(), &source.Options{Label: evil[1]})
-		try(t, err)
+		must.Do(t, err)
 		cfg.Sources = append(cfg.Sources, src)
 	})
 	entries, err := k.catalog.List(t.Context(), nil, &repertoire.ListOptions{Shadowed: true})
-	try(t, err)
+	must.Do(t, err)
 	seen := 0
 	for _, e := range entries {
 		p := k.get("skill", "id", e.ID).is(200).lacks("<script>", "\u202e", "\x1b", "\U000e0041")
@@ -56,7 +57,7 @@ func TestHostile(t *testing.T) {
 			p.has("attacker.example/x.png") // as text
 		}
 		list, err := k.catalog.Listing(t.Context(), e.ID, nil, false)
-		try(t, err)
+		must.Do(t, err)
 		for _, f := range list.Files {
 			k.get("file", "id", e.ID, "path", f.Path).is(200).lacks("<script>", "\u202e", "\x1b", "\U000e0041")
 			saved := k.get("file", "id", e.ID, "path", f.Path, "save", "1").is(200)

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,19 +14,13 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/web"
 )
 
 func TestMain(m *testing.M) { testsize.Main(m) }
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // doc is a SKILL.md; fields are further lines of its frontmatter.
 func doc(name, description, body string, fields ...string) string {
@@ -72,7 +65,7 @@ func open(t testing.TB, files map[string]string, complete ...func(*repertoire.Co
 		k.write(name, text)
 	}
 	src, err := source.Dir(k.dir, &source.Options{Label: "team", Priority: 1})
-	try(t, err)
+	must.Do(t, err)
 	cfg := repertoire.Config{
 		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Embedder: embed.None{}, Schedule: repertoire.Never,
 		Agents: []*repertoire.Agent{{Name: "clerk", Include: repertoire.Rules{Names: []string{"pdf-*", "sort-*"}}}},
@@ -86,14 +79,14 @@ func open(t testing.TB, files map[string]string, complete ...func(*repertoire.Co
 		k.prefix = "/"
 	}
 	k.catalog, err = repertoire.Open(t.Context(), cfg)
-	try(t, err)
-	t.Cleanup(func() { try(t, k.catalog.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, k.catalog.Close()) })
 	if cfg.Schedule == repertoire.Never {
 		_, err = k.catalog.Owner().Rescan(context.WithoutCancel(t.Context()), nil)
 	}
-	try(t, err)
+	must.Do(t, err)
 	k.site, err = web.New(k.catalog, o)
-	try(t, err)
+	must.Do(t, err)
 	if o.Key != "" {
 		k.get("", "key", o.Key)
 	}
@@ -104,8 +97,7 @@ func open(t testing.TB, files map[string]string, complete ...func(*repertoire.Co
 func (k *kit) write(name, text string) {
 	k.t.Helper()
 	name = filepath.Join(k.dir, filepath.FromSlash(name))
-	try(k.t, os.MkdirAll(filepath.Dir(name), 0o700))
-	try(k.t, os.WriteFile(name, []byte(text), 0o600))
+	must.Write(k.t, name, text)
 }
 
 // A reply is what the browser got.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -58,7 +58,7 @@ func TestShared(t *testing.T) {
 	k.get("doctor").is(http.StatusServiceUnavailable).has("shared catalog, which does not answer now")
 	st.Break(nil)
 	_, err := k.catalog.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	k.get("doctor").is(http.StatusOK).lacks("cannot be asked now")
 }
 
@@ -87,10 +87,10 @@ func TestUsage(t *testing.T) {
 	k := open(t, few(), func(_ *repertoire.Config, o *web.Options) { o.Usage = log })
 	k.get("usage").is(http.StatusOK).has("Nothing was noted in this period")
 	now = now.AddDate(0, 0, -20)
-	try(t, log.Add(usage.Event{Kind: usage.Offered, Client: "claude", Session: "1", Agent: "clerk", Skills: []usage.Skill{{ID: "pdf-forms"}, {ID: "sort-songs"}}}))
-	try(t, log.Add(usage.Event{Kind: usage.Loaded, Client: "claude", Session: "1", Agent: "clerk", Skills: []usage.Skill{{ID: "pdf-forms"}}}))
-	try(t, log.Add(usage.Event{Kind: usage.Offered, Client: hostile, Session: "2", Prompt: "mend " + hostile}))
-	try(t, log.Add(usage.Event{Kind: usage.Loaded, Client: "claude", Session: "3", Skills: []usage.Skill{{ID: hostile}}}))
+	must.Do(t, log.Add(usage.Event{Kind: usage.Offered, Client: "claude", Session: "1", Agent: "clerk", Skills: []usage.Skill{{ID: "pdf-forms"}, {ID: "sort-songs"}}}))
+	must.Do(t, log.Add(usage.Event{Kind: usage.Loaded, Client: "claude", Session: "1", Agent: "clerk", Skills: []usage.Skill{{ID: "pdf-forms"}}}))
+	must.Do(t, log.Add(usage.Event{Kind: usage.Offered, Client: hostile, Session: "2", Prompt: "mend " + hostile}))
+	must.Do(t, log.Add(usage.Event{Kind: usage.Loaded, Client: "claude", Session: "3", Skills: []usage.Skill{{ID: hostile}}}))
 	now = now.AddDate(0, 0, 20)
 	k.get("usage").is(http.StatusOK).has("Of 2 prompts, 2 wanted work done; 1 of these got no skill", "id=pdf-forms", "2 in 30 days, at most 2 on one day", "<rect", "mend &lt;/script", "Never offered", `aria-label="Prompts for each day`)
 	k.get("usage", "days", "7").is(http.StatusOK).has("Nothing was noted in this period")
@@ -113,7 +113,7 @@ func openProposals(t *testing.T, checked *proposal.Checked, complete ...func(*re
 		UserDir: t.TempDir(),
 		Check:   func(context.Context, proposal.Trial) (proposal.Checked, error) { return *checked, nil },
 	})
-	try(t, err)
+	must.Do(t, err)
 	k := open(t, few(), append(complete, func(_ *repertoire.Config, o *web.Options) { o.Proposals = box })...)
 	catalog.Catalog = k.catalog
 	return k, box
@@ -124,7 +124,7 @@ func propose(t *testing.T, box *proposal.Box, to string) string {
 	t.Helper()
 	p, err := box.ProposeUpdate(t.Context(), proposal.Who{Name: "clerk"}, proposal.Change{Skill: "pdf-forms",
 		Diff: "@@\n-List the fields of the PDF first.\n+" + to + "\n", Justification: "It helps: " + hostile, Evidence: "Evidence " + hostile})
-	try(t, err)
+	must.Do(t, err)
 	return p.ID
 }
 
@@ -150,15 +150,15 @@ func TestApprove(t *testing.T) {
 	file := filepath.Join(k.dir, "pdf-forms", "SKILL.md")
 
 	k.post("proposal", "id", id, "action", "approve").is(http.StatusOK).has("has changed since you opened this page")
-	k.write("pdf-forms/SKILL.md", strings.Replace(read(t, file), "# Fill in a form", "# Fill in any form", 1))
+	k.write("pdf-forms/SKILL.md", strings.Replace(must.Read(t, file), "# Fill in a form", "# Fill in any form", 1))
 	k.post("proposal", "id", id, "action", "approve", "seen", seenIn(t, form), "reason", "Fine").is(http.StatusOK).has("has changed since", "the proposal still fits", ">Fine</textarea>")
-	if strings.Contains(read(t, file), "List all fields") {
+	if strings.Contains(must.Read(t, file), "List all fields") {
 		t.Error("the skill was changed")
 	}
 	form = k.get("proposal", "id", id)
 	k.post("proposal", "id", id, "action", "approve", "seen", seenIn(t, form), "reason", "Fine").is(http.StatusSeeOther)
-	if !strings.Contains(read(t, file), "List all fields first.") || !strings.Contains(read(t, file), "any form") {
-		t.Errorf("the skill is\n%s", read(t, file))
+	if !strings.Contains(must.Read(t, file), "List all fields first.") || !strings.Contains(must.Read(t, file), "any form") {
+		t.Errorf("the skill is\n%s", must.Read(t, file))
 	}
 	k.get("proposal", "id", id).is(http.StatusOK).has("The change was made", "Reason: Fine").lacks("<form method=\"post\" action=\"/proposal")
 	if body, err := k.catalog.Body(t.Context(), "pdf-forms", nil); err != nil || body.Stale {
@@ -203,7 +203,7 @@ func TestConflict(t *testing.T) {
 	k, box := openProposals(t, &proposal.Checked{OK: true})
 	id := propose(t, box, "List all.")
 	form := k.get("proposal", "id", id)
-	k.write("pdf-forms/SKILL.md", strings.Replace(read(t, filepath.Join(k.dir, "pdf-forms", "SKILL.md")), "List the fields", "Print the fields", 1))
+	k.write("pdf-forms/SKILL.md", strings.Replace(must.Read(t, filepath.Join(k.dir, "pdf-forms", "SKILL.md")), "List the fields", "Print the fields", 1))
 	k.get("proposal", "id", id).is(http.StatusOK).has("It does not fit the skill as it is now").lacks(`value="approve"`)
 	k.post("proposal", "id", id, "action", "approve", "seen", seenIn(t, form)).is(http.StatusOK).has("nothing was done")
 }
@@ -211,9 +211,9 @@ func TestConflict(t *testing.T) {
 // TestWhole: who sees a part of the catalog learns nothing of the rest.
 func TestWhole(t *testing.T) {
 	log := usage.New(t.TempDir(), usage.Options{Prompts: true})
-	try(t, log.Add(usage.Event{Kind: usage.Offered, Client: "claude", Agent: "clerk", Skills: []usage.Skill{{ID: "pdf-forms"}}}))
-	try(t, log.Add(usage.Event{Kind: usage.Offered, Client: "claude", Skills: []usage.Skill{{ID: "secret-plan"}}}))
-	try(t, log.Add(usage.Event{Kind: usage.Offered, Client: "claude", Agent: "clerk", Prompt: "a private prompt"}))
+	must.Do(t, log.Add(usage.Event{Kind: usage.Offered, Client: "claude", Agent: "clerk", Skills: []usage.Skill{{ID: "pdf-forms"}}}))
+	must.Do(t, log.Add(usage.Event{Kind: usage.Offered, Client: "claude", Skills: []usage.Skill{{ID: "secret-plan"}}}))
+	must.Do(t, log.Add(usage.Event{Kind: usage.Offered, Client: "claude", Agent: "clerk", Prompt: "a private prompt"}))
 	k, _ := openProposals(t, &proposal.Checked{OK: true}, func(_ *repertoire.Config, o *web.Options) {
 		o.Key, o.Check, o.Usage = "", bearers{"tok-clerk": {Name: "ann", Agent: "clerk"}, "tok-all": {Name: "bob"}}, log
 	})
@@ -228,11 +228,4 @@ func TestWhole(t *testing.T) {
 	k.get("state").is(http.StatusOK).lacks(k.dir, k.catalog.Path())
 	k.get("usage").is(http.StatusOK).has("secret-plan").lacks("private prompt")
 	k.get("proposals").is(http.StatusForbidden)
-}
-
-func read(t *testing.T, name string) string {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	try(t, err)
-	return string(data)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/push"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store/memorytest"
@@ -18,11 +19,11 @@ import (
 // says so.
 func TestStateOfLost(t *testing.T) {
 	e, err := static.Default()
-	try(t, err)
+	must.Do(t, err)
 	st := memorytest.New()
 	k := open(t, few(), func(cfg *repertoire.Config, _ *web.Options) {
 		_, err := push.Push(t.Context(), st, cfg.Sources, &push.Options{Embedder: e, Inline: true})
-		try(t, err)
+		must.Do(t, err)
 		cfg.Sources, cfg.Store, cfg.DB, cfg.Embedder, cfg.Schedule = []source.Source(nil), st, filepath.Join(t.TempDir(), "copy"), e, ""
 	})
 	k.get("state").is(200).has("as it is")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/access"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
@@ -26,7 +27,7 @@ func TestSkill(t *testing.T) {
 		"References", "references/fields.md", "/file?id=pdf-forms&amp;path=references%2Ffields.md", "Scripts", ">office</a>").lacks("History", "has changed since")
 	k.write("pdf-forms/SKILL.md", doc("pdf-forms", "Fills in forms.", "\u200bWait <b>first</b>."))
 	k.get("skill", "id", "pdf-forms").is(200).has("Wait &lt;b&gt;first", "has changed since it was indexed", "1 invisible character of SKILL.md is left out")
-	try(t, os.RemoveAll(filepath.Join(k.dir, "pdf-forms")))
+	must.Do(t, os.RemoveAll(filepath.Join(k.dir, "pdf-forms")))
 	k.get("skill", "id", "pdf-forms").is(200).has("Fills in the fields", "cannot be read now")
 
 	k.get("skill", "id", "sort-slides").is(200).has("disabled", "Not offered: ", "Look at the date.") // the owner may
@@ -120,15 +121,15 @@ func TestHistory(t *testing.T) {
 	k := open(t, few(), func(cfg *repertoire.Config, o *web.Options) {
 		var err error
 		box, err = proposal.Open(filepath.Join(t.TempDir(), "proposals"), &catalog, &proposal.Options{Sources: func() []source.Source { return cfg.Sources }})
-		try(t, err)
+		must.Do(t, err)
 		o.Proposals = box
 	})
 	catalog.Catalog = k.catalog
 	_, err := box.Record(t.Context(), proposal.Who{Name: "ann"}, "pdf-forms")
-	try(t, err)
+	must.Do(t, err)
 	k.write("pdf-forms/scripts/fill.py", "print('<b>')\n")
 	_, err = box.Record(t.Context(), proposal.Who{Name: "bob"}, "pdf-forms")
-	try(t, err)
+	must.Do(t, err)
 	k.get("skill", "id", "pdf-forms").is(200).has("History", "Version 2", "by bob", "/change?id=pdf-forms&amp;version=2")
 	k.get("change", "id", "pdf-forms", "version", "2").is(200).has(`<span class="del">-print(&#39;fill&#39;)`, `<span class="add">&#43;print(&#39;&lt;b&gt;&#39;)`)
 	k.get("change", "id", "pdf-forms", "version", "7").is(404).has("no version")

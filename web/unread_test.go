@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/source/sourcetest"
 	"github.com/repertoire-skills/repertoire/web"
@@ -13,14 +14,14 @@ import (
 // TestUnread: every page says that a folder has not been read yet.
 func TestUnread(t *testing.T) {
 	added, err := source.Files(map[string]string{"pie/SKILL.md": doc("pie", "Bakes pies.", "Bake it.")}, &source.Options{Label: "new"})
-	try(t, err)
+	must.Do(t, err)
 	held := sourcetest.Hold(added)
 	k := open(t, few(), func(cfg *repertoire.Config, _ *web.Options) {
 		before, err := repertoire.Open(t.Context(), *cfg)
-		try(t, err)
+		must.Do(t, err)
 		_, err = before.Owner().Rescan(t.Context(), nil)
-		try(t, err)
-		try(t, before.Close())
+		must.Do(t, err)
+		must.Do(t, before.Close())
 		cfg.Sources, cfg.Schedule, cfg.Background = append(cfg.Sources, held), "@every 1h", true
 	})
 	t.Cleanup(held.Release)
@@ -32,6 +33,6 @@ func TestUnread(t *testing.T) {
 	k.get("skill", "id", "pie").is(http.StatusNotFound).has("try again in a moment")
 	held.Release()
 	_, err = k.catalog.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	k.get("skill", "id", "pie").is(http.StatusOK).lacks("So far this is part")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 const script = `A comment.
@@ -40,9 +41,7 @@ panic: no
 
 func TestParse(t *testing.T) {
 	got, err := agenttest.Parse([]byte(script))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := []agenttest.Turn{
 		{
 			Want: []agenttest.Want{

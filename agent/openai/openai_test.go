@@ -21,6 +21,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
 	"github.com/repertoire-skills/repertoire/agent/openai"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 const testKey = "sk-test-0123456789"
@@ -38,9 +39,7 @@ func newModel(t *testing.T, url string, change func(*openai.Config)) (*openai.Mo
 		Sleep: func(ctx context.Context, d time.Duration) error { *pauses = append(*pauses, d); return ctx.Err() },
 		Now:   func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return m, pauses
 }
 
@@ -221,9 +220,7 @@ func TestMessages(t *testing.T) {
 // TestAway: a server that is not there is asked again; one without a name is not.
 func TestAway(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	l.Close()
 	m, pauses := newModel(t, "http://"+l.Addr().String()+"/v1", nil)
 	_, err = m.Answer(t.Context(), ask("hello"), nil)
@@ -330,17 +327,13 @@ func TestReal(t *testing.T) {
 		t.Skip("needs a server: set REPERTOIRE_TEST_BASE_URL and REPERTOIRE_TEST_MODEL, and REPERTOIRE_TEST_KEY if it wants a key")
 	}
 	m, err := openai.New(openai.Config{BaseURL: base, Model: model, Key: os.Getenv("REPERTOIRE_TEST_KEY")}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	q := ask("What is the secret number? Ask the tool, then answer with the number only.")
 	q.Tools = []agent.Tool{{Name: "secret_number", Description: "Returns the secret number.", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}}
 	var said strings.Builder
 	for range 5 {
 		got, err := m.Answer(t.Context(), q, func(p string) { said.WriteString(p) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		q.Messages = append(q.Messages, got)
 		for _, c := range got.Calls {
 			q.Messages = append(q.Messages, agent.Message{Role: agent.Result, Call: c.ID, Text: `{"number":4711}`})

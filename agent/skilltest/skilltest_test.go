@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/skilltest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -46,12 +47,8 @@ func run(t *testing.T, files ...string) ([]skilltest.Outcome, error) {
 	dir := filepath.Join(t.TempDir(), "notes")
 	write := func(name, text string, mode os.FileMode) {
 		name = filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must.Do(t, os.WriteFile(name, []byte(text), mode))
 	}
 	write("SKILL.md", notes, 0o644)
 	write("scripts/count.sh", count, 0o755)
@@ -59,13 +56,9 @@ func run(t *testing.T, files ...string) ([]skilltest.Outcome, error) {
 		write("tests/"+files[i], files[i+1], 0o644)
 	}
 	src, err := source.Dir(filepath.Dir(dir), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "c.db"), Schedule: repertoire.Never})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close()
 	if _, err := c.Owner().Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -104,9 +97,7 @@ func TestRun(t *testing.T) {
 		"g.txtar", strings.Replace(good, "-- exit --\n2\n", "", 1),
 		"notes.md", "no test",
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := []struct {
 		status        skilltest.Status
 		message, diff string
@@ -145,9 +136,7 @@ func TestRun(t *testing.T) {
 func checkJUnit(t *testing.T, list []skilltest.Outcome) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := skilltest.WriteJUnit(&b, list); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, skilltest.WriteJUnit(&b, list))
 	var r struct {
 		Tests    int `xml:"tests,attr"`
 		Failures int `xml:"failures,attr"`
@@ -162,9 +151,7 @@ func checkJUnit(t *testing.T, list []skilltest.Outcome) {
 			} `xml:"testcase"`
 		} `xml:"testsuite"`
 	}
-	if err := xml.Unmarshal(b.Bytes(), &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, xml.Unmarshal(b.Bytes(), &r))
 	if r.Tests != 7 || r.Failures != 3 || r.Errors != 3 || len(r.Suites) != 1 || r.Suites[0].Name != "notes" ||
 		!strings.Contains(r.Suites[0].Cases[1].Failure.Text, "+2 lines") {
 		t.Errorf("JUnit:\n%s", b.String())
@@ -191,9 +178,7 @@ One.
 	list, err := run(t, "a.txtar", talk, "b.txtar", strings.Replace(talk, "want: 1 lines", "want: 7 lines", 1),
 		"c.txtar", strings.Replace(talk, "-- answer --\nOne.", "-- answer --\nTwo.", 1),
 		"d.txtar", talk+"-- turn --\n\nMore.\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := []string{"", `has no "7 lines"`, "answer is not as wanted", "the conversation ended before 1 of its 3 turns"}
 	for i, o := range list {
 		if !strings.Contains(o.Message, want[i]) || (o.Message == "") != (want[i] == "") {
@@ -215,13 +200,9 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	memory, err := source.Files(map[string]string{"notes/SKILL.md": notes}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{memory}, DB: filepath.Join(t.TempDir(), "c.db"), Schedule: repertoire.Never})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close()
 	if _, err := skilltest.Run(ctx, agent.Config{Catalog: c}, "x"); !errors.Is(err, context.Canceled) {
 		t.Error(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/agent/toolset"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -19,9 +20,7 @@ import (
 func scripts(t testing.TB, frontmatter string, files map[string]string) ([]toolset.Script, []skill.Problem) {
 	t.Helper()
 	parsed, err := skill.ParseBytes([]byte("---\nname: pdf\ndescription: Works on PDFs.\n"+frontmatter+"---\nBody.\n"), "SKILL.md", "pdf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return toolset.Scripts(toolset.Skill{ID: "pdf", Parsed: parsed, Files: slices.Sorted(maps.Keys(files)), Read: func(name string) (string, error) {
 		text, ok := files[name]
 		if !ok {

@@ -40,6 +40,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // A soak is one run of the test.
@@ -110,9 +112,7 @@ func newSoak(t *testing.T) *soak {
 
 func number(t *testing.T, text string) uint64 {
 	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return n
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // end is the number of the step that ends each round: a comparison.
@@ -60,9 +61,7 @@ const (
 // newWorld makes a world with a few skills.
 func newWorld(s *soak, round uint64) *world {
 	dir, err := os.MkdirTemp("", "soak")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, err)
 	w := &world{s: s, round: round, dir: dir, born: time.Now().Add(-time.Second), unreadable: make(map[string]bool), remembered: make(map[string]bool), away: make(map[string]bool)}
 	w.begin(0)
 	w.number = 0

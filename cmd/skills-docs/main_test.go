@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestRun: each command has a page, which keeps the layout of its help; the same commit
@@ -54,9 +56,7 @@ func TestRun(t *testing.T) {
 func made(t *testing.T, name string) map[string]string {
 	t.Helper()
 	dir, files := t.TempDir(), make(map[string]string)
-	if err := run([]string{dir, name}, "1000000000"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run([]string{dir, name}, "1000000000"))
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -66,9 +66,7 @@ func made(t *testing.T, name string) map[string]string {
 		files[filepath.ToSlash(rel)] = string(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return files
 }
 

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestRegress: the fit finds the weights with which the points were made. Each x occurs with
@@ -18,9 +20,7 @@ func TestRegress(t *testing.T) {
 		points = append(points, point{x, 1, p * 1e6}, point{x, 0, (1 - p) * 1e6})
 	}
 	got, err := regress(points)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range known {
 		if math.Abs(got[i]-known[i]) > 1e-3 {
 			t.Errorf("weights %v, want %v", got, known)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestRequest: words that only one class has decide, a word of both does not, and the odds
@@ -21,9 +23,7 @@ func TestRequest(t *testing.T) {
 		t.Errorf("the odds of a prompt that was fitted to are %v, of the weights that know it %v", odds("please weld this"), m.odds("please weld this"))
 	}
 	var file strings.Builder
-	if err := m.write(&file); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.write(&file))
 	for _, want := range []string{"(base)\t", "(length)\t", "\n^build\t", "\nwhat\t-"} {
 		if !strings.Contains(file.String(), want) {
 			t.Errorf("%q is missing from\n%s", want, &file)
@@ -46,9 +46,7 @@ func TestRegressSparse(t *testing.T) {
 		rare = append(rare, sparsePoint{sparse{{0, 1}, {1, x[1]}, {2, x[2]}}, y, p.weight})
 	}
 	want, err := regress(dense)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got := regressSparse(rare, 3, .5)
 	for i := range got {
 		if math.Abs(got[i]-want[i]) > 1e-2 {

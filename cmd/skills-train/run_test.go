@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // topics are the words of made-up skills; a prompt of one topic wants its skill.
@@ -35,15 +36,11 @@ func writeCorpus(t *testing.T) string {
 			return b.String()
 		}
 		line, err := json.Marshal(rawSkill{place: place{"r", fmt.Sprint(i)}, Name: fmt.Sprintf("skill-%d", i), Description: text(8), Body: text(60), License: "MIT"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		lines.Write(append(line, '\n'))
 	}
 	name := filepath.Join(t.TempDir(), "corpus.jsonl")
-	if err := os.WriteFile(name, lines.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, lines.Bytes(), 0o600))
 	return name
 }
 
@@ -61,9 +58,7 @@ func writeDev(t *testing.T, format string) string {
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{"corpus.jsonl": corpus.String(), "queries.jsonl": queries.String(), "qrels.tsv": labels.String()} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -112,9 +107,7 @@ func TestPrompts(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{"prompts": prompts.String(), "phrases": phrases.String(), "broken": "{}\n{"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	args := []string{"--corpus", writeCorpus(t), "--out", filepath.Join(dir, "model.bin"), "--dim", "32", "--buckets", "50",
 		"--batch", "16", "--steps", "120", "--every", "120"}
@@ -137,22 +130,13 @@ func TestPrompts(t *testing.T) {
 
 func checkManifest(t *testing.T, model string) {
 	t.Helper()
-	data, err := os.ReadFile(model)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := static.New(string(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Read(t, model)
+	e, err := static.New(data)
+	must.Do(t, err)
 	text, err := os.ReadFile(model + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var m manifest
-	if err := json.Unmarshal(text, &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &m))
 	if m.Model != e.Model() || m.Corpus.Skills != 240 || m.Corpus.Licenses["MIT"] != 240 || len(m.Corpus.SHA256) != 64 || m.Options.Dim != 32 || len(m.Dev) != 1 {
 		t.Errorf("manifest %s", text)
 	}
@@ -162,9 +146,7 @@ func TestWrongUse(t *testing.T) {
 	corpus := writeCorpus(t)
 	out := filepath.Join(t.TempDir(), "model.bin")
 	broken := filepath.Join(t.TempDir(), "broken.jsonl")
-	if err := os.WriteFile(broken, []byte("{\"name\":\"a\"}\n{\"name\":"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(broken, []byte("{\"name\":\"a\"}\n{\"name\":"), 0o600))
 	for _, tt := range []struct {
 		code int
 		says string

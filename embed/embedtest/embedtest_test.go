@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 func TestFakeKeepsContract(t *testing.T) {
@@ -77,14 +78,10 @@ func TestServer(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			resp, err := http.Post(tt.url+"/v1/embeddings", "application/json", strings.NewReader(tt.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer resp.Body.Close()
 			body, err := io.ReadAll(resp.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if resp.StatusCode != tt.status || !strings.Contains(string(body), tt.want) {
 				t.Errorf("answer %d %.300s; want %d with %s", resp.StatusCode, body, tt.status, tt.want)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 var nan = float32(math.NaN())
@@ -50,9 +51,7 @@ func TestDecode(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := decode([]byte(tt.body), len(tt.want))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if diff := cmp.Diff(tt.want, got, cmpopts.EquateNaNs()); diff != "" {
 				t.Error(diff)
 			}
@@ -189,9 +188,7 @@ func BenchmarkDecode(b *testing.B) {
 			var resp struct {
 				Data []struct{ Embedding []float32 }
 			}
-			if err := json.Unmarshal(body, &resp); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, json.Unmarshal(body, &resp))
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 func TestContract(t *testing.T) {
@@ -191,9 +192,7 @@ func TestModel(t *testing.T) {
 			change(&cfg)
 		}
 		e, err := openai.New(cfg, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return e.Model()
 	}
 	want, prefix := model(nil), "p"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 func TestRetry(t *testing.T) {
@@ -62,9 +63,7 @@ func TestRetry(t *testing.T) {
 				t.Error(diff)
 			}
 			if tt.ok {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				checkVectors(t, vs, texts(2))
 				return
 			}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/openai"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // testKey is a key that must not appear in any output of the package.
@@ -139,18 +140,14 @@ func newEmbedder(t *testing.T, url string, change func(*openai.Config, *openai.O
 		change(&cfg, opts)
 	}
 	e, err := openai.New(cfg, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return e
 }
 
 func mustEmbed(t *testing.T, e *openai.Embedder, kind embed.Kind, texts []string) []embed.Vector {
 	t.Helper()
 	vs, err := e.Embed(t.Context(), kind, texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return vs
 }
 

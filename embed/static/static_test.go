@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 const (
@@ -49,18 +50,14 @@ func randomVector(rng *rand.Rand) []float32 {
 func encoded(t testing.TB, w Weights) string {
 	t.Helper()
 	data, err := Encode(w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return string(data)
 }
 
 func open1(t testing.TB) *Embedder {
 	t.Helper()
 	e, err := New(encoded(t, testWeights()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return e
 }
 
@@ -69,9 +66,7 @@ func TestContract(t *testing.T) { embedtest.TestEmbedder(t, open1(t)) }
 // TestDefault: the built-in weights are a model that keeps the contract.
 func TestDefault(t *testing.T) {
 	e, err := Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	embedtest.TestEmbedder(t, e)
 	if n := testing.AllocsPerRun(10, func() { Default() }); n > 20 {
 		t.Errorf("opening the model allocates %v times: only its header should be read", n)
@@ -106,9 +101,7 @@ func TestKnownWords(t *testing.T) {
 			t.Fatalf("%s is not known", word)
 		}
 		want := embed.Vector(w.Vectors[i*testDim:][:testDim])
-		if err := embed.Unit(want); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, embed.Unit(want))
 		for j, x := range e.m.embed(word) {
 			if math.Abs(float64(x-want[j])) > .08 {
 				t.Errorf("%s: number %d is %v, want %v", word, j, x, want[j])
@@ -128,9 +121,7 @@ func TestSimilarity(t *testing.T) {
 		"Fill a PDF form", "a document form", "the kubernetes cluster", "kubernetesCluster", "表单填写", "", "?!",
 		"zygomorphic", "zygomorphy", "quodlibet",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	dot := func(i, j int) float64 { return embed.Dot(vectors[i], vectors[j]) }
 	if dot(0, 1) < .5 || dot(0, 1) < dot(0, 2)+.3 {
 		t.Errorf("forms %.2f, form and cluster %.2f", dot(0, 1), dot(0, 2))
@@ -179,13 +170,9 @@ func TestModelName(t *testing.T) {
 	a := encoded(t, w)
 	w.Vectors[0]++
 	first, err := New(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	second, err := New(encoded(t, w))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if first.Model() == second.Model() || !strings.HasPrefix(first.Model(), "static test ") {
 		t.Errorf("models %q and %q", first.Model(), second.Model())
 	}
@@ -263,9 +250,7 @@ func TestAllocations(t *testing.T) {
 
 func BenchmarkEmbed(b *testing.B) {
 	e, err := Default()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	for name, text := range map[string]string{
 		"prompt": "How do I fill in a PDF form from a spreadsheet without losing the check boxes?",
 		"skill":  strings.Repeat("fill the pdf form then deploy getUserName to the kubernetes cluster ", 80),

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/install/git"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestEnvironment: what the environment says of another repository, as in a hook of git, does
@@ -93,18 +94,14 @@ func (r repository) fetch(most int64, subs ...string) (got []string, err error) 
 	dir := filepath.Join(r.t.TempDir(), "got")
 	repo := git.New("file://"+filepath.ToSlash(r.dir), most)
 	v, err := repo.Resolve(r.t.Context(), "")
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, err)
 	repo = repo.In(dir)
 	commit, err := repo.Fetch(r.t.Context(), v)
 	if err == nil {
 		err = repo.Checkout(r.t.Context(), commit, subs)
 	}
 	entries, readErr := os.ReadDir(dir)
-	if readErr != nil {
-		r.t.Fatal(readErr)
-	}
+	must.Do(r.t, readErr)
 	for _, e := range entries {
 		if e.Name() != ".git" {
 			got = append(got, e.Name())

@@ -16,17 +16,11 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/install/remote"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 func TestMain(m *testing.M) { testsize.Main(m) }
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // serve starts a server for one handler.
 func serve(t *testing.T, h http.HandlerFunc) string {
@@ -72,7 +66,7 @@ func TestDownload(t *testing.T) {
 		}
 		fmt.Fprint(w, "content of "+r.URL.Path)
 	})
-	try(t, remote.Download(t.Context(), url, to, nil))
+	must.Do(t, remote.Download(t.Context(), url, to, nil))
 	data, err := os.ReadFile(to)
 	if err != nil || string(data) != "content of /there" {
 		t.Errorf("%q, %v", data, err)
@@ -128,7 +122,7 @@ func TestDownloadFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			to := filepath.Join(dir, "file")
-			try(t, os.WriteFile(to, []byte("before"), 0o600))
+			must.Do(t, os.WriteFile(to, []byte("before"), 0o600))
 			if c.url == "" {
 				c.url = serve(t, c.handler)
 			}

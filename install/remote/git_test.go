@@ -16,6 +16,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/install/remote"
 	"github.com/repertoire-skills/repertoire/install/unpack"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // A repository is a real one in a folder.
@@ -54,8 +55,7 @@ func (r repository) write(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		name = filepath.Join(r.dir, name)
-		try(t, os.MkdirAll(filepath.Dir(name), 0o700))
-		try(t, os.WriteFile(name, []byte(text), 0o600))
+		must.Write(t, name, text)
 	}
 }
 
@@ -72,7 +72,7 @@ func (r repository) commit(t *testing.T, files map[string]string) string {
 // keeps them when the repository is away.
 func TestRepository(t *testing.T) {
 	repo := newRepository(t)
-	try(t, os.Symlink("/etc", filepath.Join(repo.dir, "link")))
+	must.Do(t, os.Symlink("/etc", filepath.Join(repo.dir, "link")))
 	first := repo.commit(t, map[string]string{"README.md": "x", "skills/pdf/SKILL.md": doc("pdf", "One."), "other/ocr/SKILL.md": doc("ocr", "See.")})
 	r := rootOf(t)
 	r.Git = repo.url
@@ -112,7 +112,7 @@ func TestRepository(t *testing.T) {
 	r.Ref = "--upload-pack=touch /tmp/x"
 	fails(t, r, "is no name of a branch")
 	r.Ref = ""
-	try(t, os.Rename(repo.dir, repo.dir+".away"))
+	must.Do(t, os.Rename(repo.dir, repo.dir+".away"))
 	fails(t, r, "fetching team: git ls-remote")
 }
 
@@ -123,8 +123,8 @@ func TestHostileRepository(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	touch := "touch " + ran
 	// A filter that the user has, as Git LFS is one, and a repository that asks for it.
-	try(t, os.WriteFile(filepath.Join(os.Getenv("HOME"), ".gitconfig"), []byte("[filter \"evil\"]\n\tsmudge = "+touch+"; cat\n\tclean = cat\n\trequired = true\n[protocol \"file\"]\n\tallow = always\n"), 0o600))
-	try(t, os.Symlink("/etc/passwd", filepath.Join(repo.dir, "bad")))
+	must.Do(t, os.WriteFile(filepath.Join(os.Getenv("HOME"), ".gitconfig"), []byte("[filter \"evil\"]\n\tsmudge = "+touch+"; cat\n\tclean = cat\n\trequired = true\n[protocol \"file\"]\n\tallow = always\n"), 0o600))
+	must.Do(t, os.Symlink("/etc/passwd", filepath.Join(repo.dir, "bad")))
 	repo.write(t, map[string]string{
 		".gitattributes":        "* filter=evil eol=crlf\n",
 		".gitmodules":           "[submodule \"s\"]\n\tpath = s\n\turl = " + repo.url + "\n",
@@ -133,7 +133,7 @@ func TestHostileRepository(t *testing.T) {
 		".githooks/post-commit": "#!/bin/sh\n" + touch + "\n",
 		"ocr/.git~1/hooks/x":    "x",
 	})
-	try(t, os.Symlink("/etc/passwd", filepath.Join(repo.dir, "ocr", "passwd")))
+	must.Do(t, os.Symlink("/etc/passwd", filepath.Join(repo.dir, "ocr", "passwd")))
 	repo.git(t, "add", "--all")
 	repo.git(t, "-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message=x")
 	os.Remove(ran)
@@ -178,7 +178,7 @@ func TestLargeRepository(t *testing.T) {
 func TestOverHTTP(t *testing.T) {
 	repo := newRepository(t)
 	program, err := exec.LookPath("git")
-	try(t, err)
+	must.Do(t, err)
 	repo.commit(t, map[string]string{"pdf/SKILL.md": doc("pdf", "One.")})
 	served := &cgi.Handler{Path: program, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + repo.dir, "GIT_HTTP_EXPORT_ALL=1"}, Stderr: io.Discard}
 	var cut atomic.Bool

@@ -19,6 +19,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/install/remote"
 	"github.com/repertoire-skills/repertoire/install/unpack"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/source/sourcetest"
 )
@@ -28,11 +29,11 @@ func packed(t *testing.T, files map[string]string) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		try(t, w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(files[name]))}))
+		must.Do(t, w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(files[name]))}))
 		_, err := io.WriteString(w, files[name])
-		try(t, err)
+		must.Do(t, err)
 	}
-	try(t, w.Close())
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -68,7 +69,7 @@ func (a *archiveServer) change(act func()) {
 func open(t *testing.T, r remote.Root) *remote.Source {
 	t.Helper()
 	s, err := source.Dir(r.Path, &source.Options{Label: r.Label, Kind: source.KindRoot})
-	try(t, err)
+	must.Do(t, err)
 	return remote.Wrap(s, r)
 }
 
@@ -85,7 +86,7 @@ func rootOf(t *testing.T) remote.Root {
 func fetch(t *testing.T, r remote.Root, want bool) *remote.State {
 	t.Helper()
 	changed, err := remote.Fetch(t.Context(), r)
-	try(t, err)
+	must.Do(t, err)
 	s := state(t, r)
 	if changed != want || s.Error != "" || s.FetchedAt.IsZero() || !s.FetchedAt.Equal(s.TriedAt) {
 		t.Errorf("changed is %v; state %+v", changed, s)
@@ -96,7 +97,7 @@ func fetch(t *testing.T, r remote.Root, want bool) *remote.State {
 func state(t *testing.T, r remote.Root) *remote.State {
 	t.Helper()
 	s, err := remote.ReadState(r.Path)
-	try(t, err)
+	must.Do(t, err)
 	return s
 }
 
@@ -178,7 +179,7 @@ func TestArchive(t *testing.T) {
 	if s := fetch(t, r, false); s.Problem() != "" {
 		t.Error(s.Problem())
 	}
-	try(t, os.RemoveAll(r.Path))
+	must.Do(t, os.RemoveAll(r.Path))
 	fetch(t, r, true) // what somebody removed comes back
 }
 
@@ -187,7 +188,7 @@ func TestFile(t *testing.T) {
 	r := rootOf(t)
 	r.File = filepath.Join(t.TempDir(), "skills.zip")
 	put := func(text string) {
-		try(t, os.WriteFile(r.File, packed(t, map[string]string{"pdf/SKILL.md": doc("pdf", text)}), 0o600))
+		must.Do(t, os.WriteFile(r.File, packed(t, map[string]string{"pdf/SKILL.md": doc("pdf", text)}), 0o600))
 	}
 	due := func(want bool) {
 		t.Helper()
@@ -202,10 +203,10 @@ func TestFile(t *testing.T) {
 	put(strings.Repeat("Two. ", 200))
 	due(true)
 	fetch(t, r, true)
-	try(t, os.WriteFile(r.File, []byte("no archive"), 0o600))
+	must.Do(t, os.WriteFile(r.File, []byte("no archive"), 0o600))
 	fails(t, r, "(format)")
 	due(false) // it is not tried again until it changes
-	try(t, os.Remove(r.File))
+	must.Do(t, os.Remove(r.File))
 	due(true)
 	fails(t, r, "no such file")
 	due(false)
@@ -271,7 +272,7 @@ func TestSiteRoot(t *testing.T) {
 	// The next site answers at the same address, as the state remembers.
 	next := func(entries ...m) {
 		s := site(t, files, entries...)
-		try(t, replaceInFile(r.Path+".json", from, s))
+		must.Do(t, replaceInFile(r.Path+".json", from, s))
 		r.URL, from = s, s
 	}
 	files["pdf/SKILL.md"] = doc("pdf", "Two.")
@@ -333,7 +334,7 @@ func TestReaders(t *testing.T) {
 		}
 	}()
 	root, err := os.OpenRoot(r.Path)
-	try(t, err)
+	must.Do(t, err)
 	defer root.Close()
 	for i := 1; i < 6; i++ {
 		a.change(func() { a.files = version(i) })
@@ -377,9 +378,9 @@ func TestKilled(t *testing.T) {
 			r.URL = a.url
 			fetch(t, r, true)
 			if left == ".old" {
-				try(t, os.Rename(r.Path, r.Path+".old"))
+				must.Do(t, os.Rename(r.Path, r.Path+".old"))
 			} else {
-				try(t, os.MkdirAll(filepath.Join(r.Path+".new", "tree", "half"), 0o700))
+				must.Do(t, os.MkdirAll(filepath.Join(r.Path+".new", "tree", "half"), 0o700))
 			}
 			fetch(t, r, left == ".old")
 			if got := tree(t, r.Path); len(got) != 1 {
@@ -398,9 +399,9 @@ func TestSwapSlowly(t *testing.T) {
 	path := filepath.Join(dir, "root")
 	for i := range 3 {
 		fresh := filepath.Join(dir, "fresh")
-		try(t, os.Mkdir(fresh, 0o700))
-		try(t, os.WriteFile(filepath.Join(fresh, "a"), []byte{byte('0' + i)}, 0o600))
-		try(t, remote.SwapSlowly(fresh, path))
+		must.Do(t, os.Mkdir(fresh, 0o700))
+		must.Do(t, os.WriteFile(filepath.Join(fresh, "a"), []byte{byte('0' + i)}, 0o600))
+		must.Do(t, remote.SwapSlowly(fresh, path))
 	}
 	if diff := cmp.Diff(map[string]string{"root/a": "2", "root.old/a": "1"}, tree(t, dir)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -427,11 +428,11 @@ func TestAtOnce(t *testing.T) {
 	if n := a.count(); n != 1 {
 		t.Errorf("asked %d times", n)
 	}
-	try(t, remote.FetchDue(t.Context(), []remote.Root{r}, false))
+	must.Do(t, remote.FetchDue(t.Context(), []remote.Root{r}, false))
 	if a.count() != 1 {
 		t.Error("it was not due")
 	}
-	try(t, remote.FetchDue(t.Context(), []remote.Root{r}, true))
+	must.Do(t, remote.FetchDue(t.Context(), []remote.Root{r}, true))
 	if a.count() != 2 {
 		t.Error("all were asked for")
 	}
@@ -494,8 +495,8 @@ func TestDue(t *testing.T) {
 		"not yet":             {remote.Root{URL: "x"}, remote.State{}, 0},
 	} {
 		c.root.Path = filepath.Join(t.TempDir(), "x")
-		try(t, os.Mkdir(c.root.Path, 0o700))
-		try(t, remote.WriteState(&c.state, c.root.Path))
+		must.Do(t, os.Mkdir(c.root.Path, 0o700))
+		must.Do(t, remote.WriteState(&c.state, c.root.Path))
 		last := 31 * 24 * 60
 		if c.due < 0 {
 			if remote.Due(c.root, at(last)) {
@@ -511,8 +512,8 @@ func TestDue(t *testing.T) {
 	if !remote.Due(r, start) {
 		t.Error("a root without a state is due")
 	}
-	try(t, os.MkdirAll(filepath.Dir(r.Path), 0o700))
-	try(t, os.WriteFile(r.Path+".json", []byte("{"), 0o600))
+	must.Do(t, os.MkdirAll(filepath.Dir(r.Path), 0o700))
+	must.Do(t, os.WriteFile(r.Path+".json", []byte("{"), 0o600))
 	if !remote.Due(r, start) {
 		t.Error("a root whose state is damaged is due")
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/install/remote"
 	"github.com/repertoire-skills/repertoire/install/unpack"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/wellknown"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -31,16 +32,16 @@ func doc(name, text string) string {
 // publish writes the site of some skills as "skills publish" does.
 func publish(t *testing.T, files map[string]string) string {
 	src, err := source.Files(files, nil)
-	try(t, err)
+	must.Do(t, err)
 	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Embedder: embed.None{}, Schedule: repertoire.Never}
 	c, err := repertoire.Open(t.Context(), cfg)
-	try(t, err)
+	must.Do(t, err)
 	defer c.Close()
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	dir := t.TempDir()
 	_, err = wellknown.Publish(t.Context(), c, nil, dir)
-	try(t, err)
+	must.Do(t, err)
 	return dir
 }
 
@@ -48,14 +49,13 @@ func publish(t *testing.T, files map[string]string) string {
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := make(map[string]string)
-	try(t, filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		data, err := os.ReadFile(name)
-		try(t, err)
+		data := must.Read(t, name)
 		rel, err := filepath.Rel(dir, name)
-		files[filepath.ToSlash(rel)] = string(data)
+		files[filepath.ToSlash(rel)] = data
 		return err
 	}))
 	return files
@@ -67,13 +67,13 @@ func TestSite(t *testing.T) {
 	url := serve(t, http.FileServer(http.Dir(dir)).ServeHTTP)
 	for _, address := range []string{url, url + "/", url + "/.well-known/agent-skills/index.json"} {
 		s, err := remote.List(t.Context(), address, nil)
-		try(t, err)
+		must.Do(t, err)
 		if len(s.Skills) != 2 || s.Skills[0].Name != "ocr" || s.Skills[1].Description != "Does pdf." || len(s.Problems) > 0 {
 			t.Fatalf("%s: %+v", address, s)
 		}
 		to := t.TempDir()
 		for _, one := range s.Skills {
-			try(t, s.Fetch(t.Context(), one, filepath.Join(to, one.Name)))
+			must.Do(t, s.Fetch(t.Context(), one, filepath.Join(to, one.Name)))
 		}
 		want := map[string]string{"pdf/SKILL.md": doc("pdf", "Read."), "ocr/SKILL.md": doc("ocr", "See."), "ocr/scripts/run.py": "print()\n"}
 		if diff := cmp.Diff(want, tree(t, to)); diff != "" {
@@ -90,7 +90,7 @@ func TestLargeSite(t *testing.T) {
 	}
 	url := serve(t, http.FileServer(http.Dir(publish(t, files))).ServeHTTP)
 	s, err := remote.List(t.Context(), url, &remote.Limits{Unpack: &unpack.Limits{Expanded: 100_000}})
-	try(t, err)
+	must.Do(t, err)
 	to := t.TempDir()
 	var refused []string
 	for _, one := range s.Skills {
@@ -119,7 +119,7 @@ func site(t *testing.T, files map[string]string, entries ...map[string]string) s
 		list = append(list, one)
 	}
 	index, err := json.Marshal(map[string]any{"$schema": "https://schemas.agentskills.io/discovery/0.2.0/schema.json", "skills": list})
-	try(t, err)
+	must.Do(t, err)
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(r.URL.Path, "/.well-known/agent-skills/")
 		if name == "index.json" {
@@ -143,11 +143,11 @@ func tarOf(t *testing.T, names ...string) string {
 	w := tar.NewWriter(&b)
 	for _, name := range names {
 		text := doc("pdf", "Read.")
-		try(t, w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text))}))
+		must.Do(t, w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text))}))
 		_, err := w.Write([]byte(text))
-		try(t, err)
+		must.Do(t, err)
 	}
-	try(t, w.Close())
+	must.Do(t, w.Close())
 	return b.String()
 }
 
@@ -183,7 +183,7 @@ func TestHostileSites(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := remote.List(t.Context(), site(t, c.files, c.entry), nil)
-			try(t, err)
+			must.Do(t, err)
 			dir := t.TempDir()
 			got := fmt.Sprint(s.Problems)
 			for _, one := range s.Skills {
@@ -202,7 +202,7 @@ func TestHostileSites(t *testing.T) {
 // TestHostileIndexes: an index that is none is an error.
 func TestHostileIndexes(t *testing.T) {
 	many, err := json.Marshal(map[string]any{"skills": make([]struct{}, 10_001)})
-	try(t, err)
+	must.Do(t, err)
 	for name, c := range map[string]struct {
 		handler http.HandlerFunc
 		want    string
@@ -241,7 +241,7 @@ func older(w http.ResponseWriter, r *http.Request) {
 // TestSameName: of two skills with one name the first is listed.
 func TestSameName(t *testing.T) {
 	s, err := remote.List(t.Context(), site(t, map[string]string{"pdf/SKILL.md": doc("pdf", "x")}, nil, nil), nil)
-	try(t, err)
+	must.Do(t, err)
 	if len(s.Skills) != 1 || len(s.Problems) != 1 || !strings.Contains(s.Problems[0].Reason, "another skill has the same name") {
 		t.Errorf("%+v", s)
 	}

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // An item is an entry of a tree to make.
@@ -39,17 +41,10 @@ func file(path string) item { return item{path: path, text: "x"} }
 
 var instructions = item{path: "pdf/SKILL.md", text: "---\nname: pdf\ndescription: Reads PDF files.\n---\nRead.\n"}
 
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // saved writes an archive whose name says nothing about what it is.
 func saved(t testing.TB, data []byte) string {
 	name := filepath.Join(t.TempDir(), "archive")
-	try(t, os.WriteFile(name, data, 0o600))
+	must.Do(t, os.WriteFile(name, data, 0o600))
 	return name
 }
 
@@ -60,13 +55,13 @@ func zipOf(t testing.TB, items ...item) []byte {
 		h := &zip.FileHeader{Name: it.path, Method: zip.Deflate}
 		h.SetMode(it.fileMode())
 		f, err := w.CreateHeader(h)
-		try(t, err)
+		must.Do(t, err)
 		if !strings.HasSuffix(it.path, "/") {
 			_, err = io.WriteString(f, it.text+it.link)
-			try(t, err)
+			must.Do(t, err)
 		}
 	}
-	try(t, w.Close())
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -88,13 +83,13 @@ func tarOf(t testing.TB, items ...item) []byte {
 		if it.mode&fs.ModeCharDevice != 0 {
 			h.Typeflag = tar.TypeChar
 		}
-		try(t, w.WriteHeader(h))
+		must.Do(t, w.WriteHeader(h))
 		if h.Size > 0 {
 			_, err := io.WriteString(w, it.text)
-			try(t, err)
+			must.Do(t, err)
 		}
 	}
-	try(t, w.Close())
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -102,8 +97,8 @@ func gzipOf(t testing.TB, data []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, err := w.Write(data)
-	try(t, err)
-	try(t, w.Close())
+	must.Do(t, err)
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -112,18 +107,18 @@ func folderOf(t testing.TB, items ...item) string {
 	top := t.TempDir()
 	for _, it := range items {
 		name := filepath.Join(top, it.path)
-		try(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		switch {
 		case it.link != "":
-			try(t, os.Symlink(it.link, name))
+			must.Do(t, os.Symlink(it.link, name))
 		case it.mode&fs.ModeDir != 0:
-			try(t, os.MkdirAll(name, 0o755))
-			try(t, os.Chmod(name, it.mode&^fs.ModeDir))
+			must.Do(t, os.MkdirAll(name, 0o755))
+			must.Do(t, os.Chmod(name, it.mode&^fs.ModeDir))
 		case it.mode.Type() != 0:
 			special(t, name, it.mode)
 		default:
-			try(t, os.WriteFile(name, []byte(it.text), 0o600))
-			try(t, os.Chmod(name, it.fileMode()))
+			must.Do(t, os.WriteFile(name, []byte(it.text), 0o600))
+			must.Do(t, os.Chmod(name, it.fileMode()))
 		}
 	}
 	return top
@@ -132,16 +127,16 @@ func folderOf(t testing.TB, items ...item) string {
 // listing describes all that is in a folder: "path mode text", folders left out.
 func listing(t testing.TB, dir string) string {
 	var b strings.Builder
-	try(t, filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		info, err := d.Info()
-		try(t, err)
+		must.Do(t, err)
 		data, err := os.ReadFile(name)
-		try(t, err)
+		must.Do(t, err)
 		rel, err := filepath.Rel(dir, name)
-		try(t, err)
+		must.Do(t, err)
 		fmt.Fprintf(&b, "%s %v %x\n", filepath.ToSlash(rel), info.Mode(), sha256.Sum256(data))
 		return nil
 	}))
@@ -153,9 +148,9 @@ func crcOf(text string) uint32 { return crc32.ChecksumIEEE([]byte(text)) }
 func deflated(t testing.TB, text string) []byte {
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.BestCompression)
-	try(t, err)
+	must.Do(t, err)
 	_, err = io.WriteString(w, text)
-	try(t, err)
-	try(t, w.Close())
+	must.Do(t, err)
+	must.Do(t, w.Close())
 	return b.Bytes()
 }

@@ -7,6 +7,8 @@ import (
 	"net"
 	"syscall"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // special makes a named pipe, a socket or a device.
@@ -14,7 +16,7 @@ func special(t testing.TB, name string, mode fs.FileMode) {
 	t.Helper()
 	switch {
 	case mode&fs.ModeNamedPipe != 0:
-		try(t, syscall.Mkfifo(name, 0o600))
+		must.Do(t, syscall.Mkfifo(name, 0o600))
 	case mode&fs.ModeSocket != 0:
 		l, err := net.Listen("unix", name)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/install/unpack"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
@@ -289,11 +290,11 @@ func tarWith(t *testing.T, h *tar.Header, text string) []byte {
 		h    *tar.Header
 		text string
 	}{{&tar.Header{Name: instructions.path, Size: int64(len(instructions.text)), Mode: 0o644}, instructions.text}, {h, text}} {
-		try(t, w.WriteHeader(m.h))
+		must.Do(t, w.WriteHeader(m.h))
 		_, err := w.Write([]byte(m.text))
-		try(t, err)
+		must.Do(t, err)
 	}
-	try(t, w.Close())
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -363,10 +364,10 @@ func rawZip(t *testing.T) (data []byte, header, directory int) {
 	w := zip.NewWriter(&b)
 	f, err := w.CreateRaw(&zip.FileHeader{Name: instructions.path, Method: zip.Store, CRC32: crcOf(instructions.text),
 		CompressedSize64: uint64(len(instructions.text)), UncompressedSize64: uint64(len(instructions.text))})
-	try(t, err)
+	must.Do(t, err)
 	_, err = f.Write([]byte(instructions.text))
-	try(t, err)
-	try(t, w.Close())
+	must.Do(t, err)
+	must.Do(t, w.Close())
 	return b.Bytes(), 0, bytes.Index(b.Bytes(), []byte("PK\x01\x02"))
 }
 
@@ -398,10 +399,10 @@ func lyingBoth(t *testing.T) []byte {
 	w := zip.NewWriter(&b)
 	text := deflated(t, strings.Repeat("a line\n", 1000))
 	f, err := w.CreateRaw(&zip.FileHeader{Name: instructions.path, Method: zip.Deflate, CompressedSize64: uint64(len(text)), UncompressedSize64: 20})
-	try(t, err)
+	must.Do(t, err)
 	_, err = f.Write(text)
-	try(t, err)
-	try(t, w.Close())
+	must.Do(t, err)
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -416,10 +417,10 @@ func otherExtra(t *testing.T) []byte {
 	w := zip.NewWriter(&b)
 	h := &zip.FileHeader{Name: instructions.path, Extra: append([]byte{0x75, 0x70, 5 + 7, 0, 1, 0, 0, 0, 0}, "../evil"...)}
 	f, err := w.CreateHeader(h)
-	try(t, err)
+	must.Do(t, err)
 	_, err = f.Write([]byte(instructions.text))
-	try(t, err)
-	try(t, w.Close())
+	must.Do(t, err)
+	must.Do(t, w.Close())
 	return b.Bytes()
 }
 
@@ -496,7 +497,7 @@ func TestAccepted(t *testing.T) {
 		case "folder":
 			err = unpack.Folder(t.Context(), folderOf(t, accepted...), to, nil)
 		}
-		try(t, err)
+		must.Do(t, err)
 		got := listing(t, to)
 		if first == "" {
 			first = got
@@ -518,9 +519,9 @@ func TestAccepted(t *testing.T) {
 func TestLinks(t *testing.T) {
 	from := folderOf(t, instructions, item{path: "shared/a.md", text: "shared"}, item{path: "pdf/a.md", link: "../shared/a.md"})
 	to := t.TempDir()
-	try(t, unpack.Folder(t.Context(), from, to, nil))
+	must.Do(t, unpack.Folder(t.Context(), from, to, nil))
 	data, err := os.ReadFile(filepath.Join(to, "pdf", "a.md"))
-	try(t, err)
+	must.Do(t, err)
 	if info, err := os.Lstat(filepath.Join(to, "pdf", "a.md")); string(data) != "shared" || err != nil || !info.Mode().IsRegular() {
 		t.Errorf("got %q, %v", data, info.Mode())
 	}
@@ -530,7 +531,7 @@ func TestLinks(t *testing.T) {
 func TestManySkills(t *testing.T) {
 	items := append(many(1500, below("docs")), file("a/SKILL.md"), file("b/SKILL.md"))
 	to := t.TempDir()
-	try(t, unpack.Archive(t.Context(), saved(t, tarOf(t, items...)), to, nil))
+	must.Do(t, unpack.Archive(t.Context(), saved(t, tarOf(t, items...)), to, nil))
 	if n := strings.Count(listing(t, to), "\n"); n != 2 {
 		t.Errorf("wrote %d files", n)
 	}
@@ -542,7 +543,7 @@ func TestRefusedSkills(t *testing.T) {
 	var refused []string
 	l := &unpack.Limits{Refused: func(e *unpack.Error) { refused = append(refused, e.Path+" "+e.Rule) }}
 	to := t.TempDir()
-	try(t, unpack.Archive(t.Context(), saved(t, tarOf(t, items...)), to, l))
+	must.Do(t, unpack.Archive(t.Context(), saved(t, tarOf(t, items...)), to, l))
 	if got := listing(t, to); !strings.HasPrefix(got, "a/SKILL.md ") || strings.Count(got, "\n") != 1 {
 		t.Errorf("wrote\n%s", got)
 	}
@@ -613,7 +614,7 @@ func FuzzArchive(f *testing.F) {
 		to := filepath.Join(dir, "to")
 		err := unpack.Archive(t.Context(), saved(t, data), to, &unpack.Limits{Expanded: 1 << 20})
 		found := false
-		try(t, filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 			found = found || err == nil && !d.IsDir()
 			if err == nil && !d.IsDir() && (!d.Type().IsRegular() || !strings.HasPrefix(name, to+string(filepath.Separator))) {
 				t.Errorf("wrote %s %v", name, d.Type())
@@ -642,7 +643,7 @@ func TestSharedTop(t *testing.T) {
 		var refused, wrote []string
 		l := &unpack.Limits{Shared: test.shared, Files: test.files, Refused: func(e *unpack.Error) { refused = append(refused, e.Path+" "+e.Rule) }}
 		to := t.TempDir()
-		try(t, unpack.Archive(t.Context(), saved(t, tarOf(t, items...)), to, l))
+		must.Do(t, unpack.Archive(t.Context(), saved(t, tarOf(t, items...)), to, l))
 		for line := range strings.Lines(listing(t, to)) {
 			wrote = append(wrote, strings.Fields(line)[0])
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // fill fills the disk of a folder, and returns a function that makes room again.
@@ -19,20 +20,20 @@ func fill(t *testing.T, dir string) (again func()) {
 // readOnly makes the file system of a folder read-only.
 func readOnly(t *testing.T, dir string) (again func()) {
 	t.Helper()
-	try(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
-	return func() { try(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT, "size=256k")) }
+	must.Do(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	return func() { must.Do(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT, "size=256k")) }
 }
 
 // onlyFile makes a folder read-only, but not the file of tokens in it.
 func onlyFile(t *testing.T, dir string) (again func()) {
 	t.Helper()
 	file := filepath.Join(dir, "tokens.json")
-	try(t, syscall.Mount(file, file, "", syscall.MS_BIND, ""))
-	try(t, syscall.Mount(dir, dir, "", syscall.MS_BIND|syscall.MS_REC, ""))
-	try(t, syscall.Mount("", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	must.Do(t, syscall.Mount(file, file, "", syscall.MS_BIND, ""))
+	must.Do(t, syscall.Mount(dir, dir, "", syscall.MS_BIND|syscall.MS_REC, ""))
+	must.Do(t, syscall.Mount("", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	return func() {
-		try(t, syscall.Unmount(dir, syscall.MNT_DETACH))
-		try(t, syscall.Unmount(file, syscall.MNT_DETACH))
+		must.Do(t, syscall.Unmount(dir, syscall.MNT_DETACH))
+		must.Do(t, syscall.Unmount(file, syscall.MNT_DETACH))
 	}
 }
 
@@ -47,12 +48,12 @@ func TestRevokedNotKept(t *testing.T) {
 			kept := filepath.Join(dir, "tokens.json")
 			s := OpenShared(e, kept, nil)
 			a, b := add(t, e, "a", "", time.Time{}), add(t, e, "b", "", time.Time{})
-			try(t, s.Reload(t.Context()))
+			must.Do(t, s.Reload(t.Context()))
 			want(t, OpenShared(e, kept, nil), a, Caller{Name: "a"})
 
 			again := spoil(t, dir)
 			_, err := e.RevokeToken(t.Context(), "a")
-			try(t, err)
+			must.Do(t, err)
 			if err := s.Reload(t.Context()); err == nil {
 				t.Error("a list that is not kept is no error")
 			}

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // An issuer signs tokens and publishes its keys.
@@ -50,7 +52,7 @@ func newIssuer(t *testing.T) *issuer {
 // rotate makes the issuer sign with a new key, and forget the old one.
 func (i *issuer) rotate(t *testing.T, id string) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	try(t, err)
+	must.Do(t, err)
 	s := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: id, Algorithm: "ES256"}}, Algorithms: []string{"ES256"}}
 	s.SetIssuer(i.URL)
 	i.key, i.id = key, id
@@ -81,7 +83,7 @@ func (i *issuer) checker(t *testing.T, change func(*OIDCOptions)) *OIDC {
 		change(&o)
 	}
 	c, err := NewOIDC(o)
-	try(t, err)
+	must.Do(t, err)
 	return c
 }
 
@@ -95,7 +97,7 @@ func TestOIDC(t *testing.T) {
 	other := newIssuer(t)
 	foreign := oidctest.SignIDToken(other.key, "1", "ES256", i.claims(nil))
 	spki, err := x509.MarshalPKIXPublicKey(i.key.Public())
-	try(t, err)
+	must.Do(t, err)
 	part := base64.RawURLEncoding.EncodeToString
 	unsigned := part([]byte(`{"alg":"none"}`)) + "." + part([]byte(i.claims(nil))) + "."
 	shared := part([]byte(`{"alg":"HS256","kid":"1"}`)) + "." + part([]byte(i.claims(nil)))

@@ -14,22 +14,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/store"
 )
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // add adds a token and returns its secret.
 func add(t testing.TB, list store.Tokens, name, agent string, expires time.Time) string {
 	t.Helper()
 	token, secret, err := NewToken(name, agent, time.Now(), expires)
-	try(t, err)
-	try(t, list.AddToken(t.Context(), token))
+	must.Do(t, err)
+	must.Do(t, list.AddToken(t.Context(), token))
 	return secret
 }
 
@@ -53,7 +47,7 @@ func TestNewToken(t *testing.T) {
 		t.Error("a token may have expired before it is made")
 	}
 	token, secret, err := NewToken("ci-1.x@team", "clerk", now, now.Add(time.Hour))
-	try(t, err)
+	must.Do(t, err)
 	if len(secret) < 30 || strings.Contains(token.Hash, secret) || len(token.Hash) != 64 {
 		t.Errorf("secret %q, token %+v", secret, token)
 	}
@@ -79,7 +73,7 @@ func TestFile(t *testing.T) {
 		want(t, other, wrong, Caller{})
 	}
 	data, err := os.ReadFile(f.name)
-	try(t, err)
+	must.Do(t, err)
 	if strings.Contains(string(data), a) || strings.Contains(string(data), a[len(secretPrefix):]) {
 		t.Errorf("the file holds a secret:\n%s", data)
 	}
@@ -104,7 +98,7 @@ func TestFile(t *testing.T) {
 func TestExpired(t *testing.T) {
 	at := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 	token, secret, err := NewToken("a", "", at.Add(-time.Hour), at)
-	try(t, err)
+	must.Do(t, err)
 	k := knownOf([]store.Token{token})
 	if _, err := k.check(secret, at.Add(-time.Nanosecond)); err != nil {
 		t.Error(err)
@@ -133,7 +127,7 @@ func TestDamagedFile(t *testing.T) {
 	secret := add(t, f, "a", "", time.Time{})
 	want(t, f, secret, Caller{Name: "a"})
 	for _, text := range []string{"", "{", `{"tokens":[{"name":"a","limit":1}]}`, `{"tokens":[{"name":"a"},{"name":"a"}]}`, `{"tokens":[]} {}`} {
-		try(t, os.WriteFile(f.name, []byte(text), 0o600))
+		must.Do(t, os.WriteFile(f.name, []byte(text), 0o600))
 		if _, err := f.Check(t.Context(), secret); err == nil || errors.Is(err, ErrUnknown) || strings.Contains(err.Error(), secret) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -173,7 +167,7 @@ func TestShared(t *testing.T) {
 		t.Error(err)
 	}
 	e.gone.Store(false)
-	try(t, s.Reload(t.Context()))
+	must.Do(t, s.Reload(t.Context()))
 	want(t, s, a, Caller{Name: "a", Agent: "clerk"})
 	e.gone.Store(true)
 	restarted := OpenShared(e, kept, nil)
@@ -182,9 +176,9 @@ func TestShared(t *testing.T) {
 
 	e.gone.Store(false)
 	_, err := e.RevokeToken(t.Context(), "a")
-	try(t, err)
+	must.Do(t, err)
 	want(t, restarted, a, Caller{Name: "a", Agent: "clerk"}) // it has not heard yet
-	try(t, restarted.Reload(t.Context()))
+	must.Do(t, restarted.Reload(t.Context()))
 	want(t, restarted, a, Caller{})
 	want(t, OpenShared(e, kept, nil), a, Caller{})
 }
@@ -196,7 +190,7 @@ func TestSharedAny(t *testing.T) {
 	e, kept := &engine{File: Open(dir)}, dir+"/kept.json"
 	any := func(what string, s *Shared, want bool) {
 		t.Helper()
-		try(t, s.Reload(t.Context()))
+		must.Do(t, s.Reload(t.Context()))
 		if got := s.Any(); got != want {
 			t.Errorf("%s: any %t", what, got)
 		}
@@ -204,7 +198,7 @@ func TestSharedAny(t *testing.T) {
 	s := OpenShared(e, kept, nil)
 	any("before the first token", s, false)
 	any("after a restart before it", OpenShared(e, kept, nil), false)
-	try(t, e.AddToken(t.Context(), store.Token{Name: "a", Hash: "no hash"}))
+	must.Do(t, e.AddToken(t.Context(), store.Token{Name: "a", Hash: "no hash"}))
 	any("a token that nobody can bear", s, true)
 	if _, err := e.RevokeToken(t.Context(), "a"); err != nil {
 		t.Fatal(err)
@@ -263,9 +257,7 @@ func FuzzParseTokens(f *testing.F) {
 			return // a time that JSON cannot hold
 		}
 		again, err := readTokens(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if diff := cmp.Diff(tokens, again); diff != "" {
 			t.Errorf("written and read again: %s", diff)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/apiclient"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 const secret = "sk-7f3a91c2d4e5"
@@ -60,9 +61,7 @@ func TestSuggest(t *testing.T) {
 	}))
 	defer srv.Close()
 	c, err := apiclient.New(srv.URL+"/base/mcp", &apiclient.Options{TokenEnv: "APICLIENT_TOKEN"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s, err := c.Suggest(t.Context(), api.Prompt{Text: "feed", Dir: "/home/me"})
 	if err != nil || s.Block != "b" || len(s.Skills) != 1 || s.Skills[0].Name != "cat" || got.Text != "feed" || got.Dir != "/home/me" {
 		t.Errorf("%+v, %v; the server got %+v", s, err, got)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 var disk = atomicfile.OS{}
@@ -50,13 +51,6 @@ func texts() [][]byte {
 	return [][]byte{bytes.Repeat([]byte("a"), 1<<16), bytes.Repeat([]byte("b"), 1<<15)}
 }
 
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // wantFile checks the content of a file, and that nothing but it lies in its folder.
 func wantFile(t *testing.T, name, want string) {
 	t.Helper()
@@ -71,12 +65,12 @@ func wantFile(t *testing.T, name, want string) {
 func TestWrite(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	for _, text := range []string{"first", "", "a longer second text"} {
-		try(t, atomicfile.Write(disk, name, []byte(text)))
+		must.Do(t, atomicfile.Write(disk, name, []byte(text)))
 		wantFile(t, name, text)
 	}
 	// A file that cannot take the place of a folder leaves nothing behind.
 	folder := filepath.Join(t.TempDir(), "folder")
-	try(t, os.MkdirAll(filepath.Join(folder, "full"), 0o700))
+	must.Do(t, os.MkdirAll(filepath.Join(folder, "full"), 0o700))
 	if err := atomicfile.Write(disk, folder, nil); err == nil {
 		t.Error("a folder was replaced")
 	}
@@ -93,7 +87,7 @@ func TestWrite(t *testing.T) {
 func TestWriteWhole(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	two := texts()
-	try(t, atomicfile.Write(disk, name, two[0]))
+	must.Do(t, atomicfile.Write(disk, name, two[0]))
 	const writers = 3
 	done := make(chan error)
 	for range writers {
@@ -126,7 +120,7 @@ func TestWriteWhole(t *testing.T) {
 // is.
 func TestReplace(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
-	try(t, atomicfile.Replace(name, []byte("a"), 0o640, nil))
+	must.Do(t, atomicfile.Replace(name, []byte("a"), 0o640, nil))
 	if info, err := os.Stat(name); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
@@ -136,7 +130,7 @@ func TestReplace(t *testing.T) {
 	}
 	wantFile(t, name, "a")
 	folder := filepath.Join(t.TempDir(), "folder")
-	try(t, os.Mkdir(folder, 0o700))
+	must.Do(t, os.Mkdir(folder, 0o700))
 	if err := atomicfile.Replace(folder, nil, 0o600, nil); err == nil {
 		t.Error("a folder was replaced")
 	}
@@ -146,7 +140,7 @@ func TestReplace(t *testing.T) {
 // written to.
 func TestLeft(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
-	try(t, os.WriteFile(other, []byte("other"), 0o600))
+	must.Do(t, os.WriteFile(other, []byte("other"), 0o600))
 	for what, leave := range map[string]func(temp string) error{
 		"a file":      func(temp string) error { return os.WriteFile(temp, []byte("half of a lo"), 0o600) },
 		"a link":      func(temp string) error { return os.Symlink(other, temp) },
@@ -160,7 +154,7 @@ func TestLeft(t *testing.T) {
 			if err := leave(atomicfile.Temp(name)); err != nil {
 				t.Skip(err)
 			}
-			try(t, atomicfile.Replace(name, []byte("new"), 0o600, nil))
+			must.Do(t, atomicfile.Replace(name, []byte("new"), 0o600, nil))
 			wantFile(t, name, "new")
 			wantFile(t, other, "other")
 		})
@@ -171,23 +165,23 @@ func TestLeft(t *testing.T) {
 // and the next process leaves nothing of theirs behind.
 func TestKilled(t *testing.T) {
 	exe, err := os.Executable()
-	try(t, err)
+	must.Do(t, err)
 	name := filepath.Join(t.TempDir(), ".claude.json")
 	left := 0
 	for range 20 {
 		cmd := exec.Command(exe)
 		cmd.Env = append(os.Environ(), childPath+"="+name)
 		out, err := cmd.StdoutPipe()
-		try(t, err)
-		try(t, cmd.Start())
+		must.Do(t, err)
+		must.Do(t, cmd.Start())
 		_, err = out.Read(make([]byte, 1))
-		try(t, err)
+		must.Do(t, err)
 		for range 100 { // until a temporary file is there, so that most kills leave one
 			if _, err := os.Lstat(atomicfile.Temp(name)); err == nil {
 				break
 			}
 		}
-		try(t, cmd.Process.Kill())
+		must.Do(t, cmd.Process.Kill())
 		cmd.Wait()
 		data, err := os.ReadFile(name)
 		if err == nil && strings.Trim(string(data), string(data[:1])) != "" || err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -201,6 +195,6 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	t.Logf("%d of 20 kills left a file", left)
-	try(t, atomicfile.Replace(name, []byte("new"), 0o600, nil))
+	must.Do(t, atomicfile.Replace(name, []byte("new"), 0o600, nil))
 	wantFile(t, name, "new")
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestReplaceKeeps: whoever replaces a file, its permissions, owner, group, attributes and
@@ -21,21 +22,21 @@ import (
 func TestReplaceKeeps(t *testing.T) {
 	for _, size := range []int{0, 1, 100_000} {
 		name := filepath.Join(t.TempDir(), "file")
-		try(t, os.WriteFile(name, []byte("the content before"), 0o600))
-		try(t, os.Chmod(name, 0o664|fs.ModeSticky))
+		must.Do(t, os.WriteFile(name, []byte("the content before"), 0o600))
+		must.Do(t, os.Chmod(name, 0o664|fs.ModeSticky))
 		if err := unix.Setxattr(name, "user.tag", []byte("blue\x00green"), 0); err != nil {
 			t.Skip("no extended attributes here: ", err)
 		}
 		if os.Geteuid() == 0 {
-			try(t, os.Chown(name, 1234, 5678))
+			must.Do(t, os.Chown(name, 1234, 5678))
 		}
 		before, err := os.Stat(name)
-		try(t, err)
+		must.Do(t, err)
 		text := strings.Repeat("x", size)
-		try(t, atomicfile.Replace(name, []byte(text), 0o600, nil))
+		must.Do(t, atomicfile.Replace(name, []byte(text), 0o600, nil))
 		wantFile(t, name, text)
 		after, err := os.Stat(name)
-		try(t, err)
+		must.Do(t, err)
 		was, is := before.Sys().(*syscall.Stat_t), after.Sys().(*syscall.Stat_t)
 		if after.Mode() != before.Mode() || is.Uid != was.Uid || is.Gid != was.Gid {
 			t.Errorf("mode %v, owner %d, group %d; want %v, %d, %d", after.Mode(), is.Uid, is.Gid, before.Mode(), was.Uid, was.Gid)
@@ -55,10 +56,10 @@ func TestReplaceKeeps(t *testing.T) {
 func TestReplaceLinked(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	other := filepath.Join(t.TempDir(), "other")
-	try(t, os.WriteFile(name, []byte("before"), 0o600))
-	try(t, os.Link(name, other))
+	must.Do(t, os.WriteFile(name, []byte("before"), 0o600))
+	must.Do(t, os.Link(name, other))
 	for _, text := range []string{"a longer text", "", "short"} {
-		try(t, atomicfile.Replace(name, []byte(text), 0o644, nil))
+		must.Do(t, atomicfile.Replace(name, []byte(text), 0o644, nil))
 		wantFile(t, name, text)
 		wantFile(t, other, text)
 	}
@@ -75,17 +76,17 @@ func replaceAsNobody(t *testing.T, name, text string) {
 	t.Helper()
 	const nobody = 65534
 	exe, err := os.Executable()
-	try(t, err)
+	must.Do(t, err)
 	binary, err := os.ReadFile(exe)
-	try(t, err)
+	must.Do(t, err)
 	top := t.TempDir()
 	exe = filepath.Join(top, "child")
-	try(t, os.WriteFile(exe, binary, 0o755))
+	must.Do(t, os.WriteFile(exe, binary, 0o755))
 	dir := filepath.Dir(name)
 	for _, d := range []string{top, filepath.Dir(top), dir} {
-		try(t, os.Chmod(d, 0o755))
+		must.Do(t, os.Chmod(d, 0o755))
 	}
-	try(t, os.Chown(dir, nobody, nobody))
+	must.Do(t, os.Chown(dir, nobody, nobody))
 	cmd := exec.Command(exe)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), childPath+"="+name, childText+"="+text)
@@ -102,15 +103,15 @@ func TestReplaceOfRoot(t *testing.T) {
 		t.Skip("only root can make files of another user")
 	}
 	name := filepath.Join(t.TempDir(), "file")
-	try(t, os.WriteFile(name, []byte("the content before"), 0o666))
-	try(t, os.Chmod(name, 0o666))
-	try(t, os.WriteFile(atomicfile.Temp(name), []byte("half of"), 0o600))
+	must.Do(t, os.WriteFile(name, []byte("the content before"), 0o666))
+	must.Do(t, os.Chmod(name, 0o666))
+	must.Do(t, os.WriteFile(atomicfile.Temp(name), []byte("half of"), 0o600))
 	before, err := os.Stat(name)
-	try(t, err)
+	must.Do(t, err)
 	replaceAsNobody(t, name, "after")
 	wantFile(t, name, "after")
 	after, err := os.Stat(name)
-	try(t, err)
+	must.Do(t, err)
 	if !os.SameFile(before, after) || after.Sys().(*syscall.Stat_t).Uid != 0 {
 		t.Errorf("mode %v, owner %d", after.Mode(), after.Sys().(*syscall.Stat_t).Uid)
 	}

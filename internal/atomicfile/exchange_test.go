@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestExchange: two folders have each other's contents afterwards, or are as they were.
@@ -14,9 +15,7 @@ func TestExchange(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	for _, folder := range []string{a, b} {
-		if err := errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(filepath.Join(folder, filepath.Base(folder)), nil, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(filepath.Join(folder, filepath.Base(folder)), nil, 0o600)))
 	}
 	err := atomicfile.Exchange(a, b)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {

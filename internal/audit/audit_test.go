@@ -12,22 +12,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/usage"
 )
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // read returns the lines of a file.
 func read(t *testing.T, name string) (lines []line) {
 	t.Helper()
-	data, err := os.ReadFile(name)
-	try(t, err)
-	for text := range strings.Lines(string(data)) {
+	data := must.Read(t, name)
+	for text := range strings.Lines(data) {
 		var l line
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			t.Fatalf("%q: %v", text, err)
@@ -47,12 +40,12 @@ func TestLog(t *testing.T) {
 	want[0].Prompt = ""
 	for _, prompts := range []bool{false, true} {
 		l, err := Open(name, &Options{Prompts: prompts})
-		try(t, err)
+		must.Do(t, err)
 		l.Add(given)
 		l.Add(usage.Event{Call: "ping"}) // which is about no skill
-		try(t, l.Close())
+		must.Do(t, l.Close())
 		l.Add(given) // too late
-		try(t, l.Close())
+		must.Do(t, l.Close())
 	}
 	if diff := cmp.Diff(want, read(t, name)); diff != "" {
 		t.Error(diff)
@@ -62,14 +55,14 @@ func TestLog(t *testing.T) {
 	}
 	var none *Log
 	none.Add(given)
-	try(t, none.Close())
+	must.Do(t, none.Close())
 }
 
 // TestBounds: whatever clients send, a line is one line of a bounded length.
 func TestBounds(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "audit.log")
 	l, err := Open(name, &Options{Prompts: true})
-	try(t, err)
+	must.Do(t, err)
 	long := strings.Repeat("\u2028\n\x00\xff\"", 1<<18)
 	many := make([]usage.Skill, 10_000)
 	for i := range many {
@@ -77,7 +70,7 @@ func TestBounds(t *testing.T) {
 	}
 	l.Add(usage.Event{Kind: usage.Read, Caller: long, Address: long, Agent: long, Call: long, Skills: many, What: long, Proposal: long, Session: long, Prompt: long})
 	l.Add(usage.Event{Kind: usage.Listed, Call: "next"})
-	try(t, l.Close())
+	must.Do(t, l.Close())
 	if lines := read(t, name); len(lines) != 2 || lines[1].Call != "next" {
 		t.Errorf("%d lines", len(lines))
 	}
@@ -92,7 +85,7 @@ func TestAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for _, caller := range []string{"a", "b"} {
 		l, err := Open(name, nil)
-		try(t, err)
+		must.Do(t, err)
 		all.Go(func() {
 			for range 300 {
 				l.Add(usage.Event{Kind: usage.Read, Caller: caller, Call: strings.Repeat(caller, 200)})
@@ -115,18 +108,18 @@ func TestRotated(t *testing.T) {
 	}
 	name := filepath.Join(t.TempDir(), "audit.log")
 	l, err := Open(name, nil)
-	try(t, err)
-	try(t, l.Close())
+	must.Do(t, err)
+	must.Do(t, l.Close())
 	old, err := l.open()
-	try(t, err)
+	must.Do(t, err)
 	if l.current(old) != old {
 		t.Error("the file is opened again for nothing")
 	}
-	try(t, os.Rename(name, name+".1"))
+	must.Do(t, os.Rename(name, name+".1"))
 	f := l.current(old)
 	defer f.Close()
 	_, err = f.WriteString("{}\n")
-	try(t, err)
+	must.Do(t, err)
 	if n := len(read(t, name)); n != 1 {
 		t.Errorf("%d lines in the new file", n)
 	}
@@ -135,7 +128,7 @@ func TestRotated(t *testing.T) {
 // TestSlow: a disk that takes nothing delays nobody; lines are lost, and Close gives up.
 func TestSlow(t *testing.T) {
 	r, w, err := os.Pipe()
-	try(t, err)
+	must.Do(t, err)
 	defer r.Close()
 	l := &Log{name: filepath.Join(t.TempDir(), "absent", "pipe"), opts: Options{Logger: discard()}, lines: make(chan []byte, queue), done: make(chan struct{})}
 	go l.write(w)

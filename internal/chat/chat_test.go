@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/openai"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestParseCommand: a line is a command if it begins with a slash and a word, and else is
@@ -56,13 +57,9 @@ func TestFile(t *testing.T) {
 	said := agent.Transcript{Messages: []agent.Message{{Role: agent.User, Text: "<feed>"}}}
 	for name, want := range map[string]string{"a.md": "> <feed>\n", "b.MARKDOWN": "> <feed>\n", "c.json": `"text": "<feed>"`} {
 		f, err := NewFile(at(name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for range 2 {
-			if err := f.Write(said); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, f.Write(said))
 		}
 		if text, err := os.ReadFile(at(name)); err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s: %s, %v", name, text, err)
@@ -72,9 +69,7 @@ func TestFile(t *testing.T) {
 		}
 	}
 	f, err := NewFile(at("late.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := os.Symlink(at("target"), at("late.md")); err != nil {
 		t.Skipf("no links here: %v", err)
 	}

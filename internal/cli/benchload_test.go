@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/api"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestBenchURL: a server is asked with the token and the agent, and its answers and errors are
@@ -16,7 +17,7 @@ func TestBenchURL(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("BENCH_TOKEN", "sk-5d0c2b7a")
-	write(t, "prompts.jsonl", `{"id":"1","query":"feed the cat"}`+"\n"+`{"id":"2","query":"crash"}`+"\n")
+	must.Write(t, "prompts.jsonl", `{"id":"1","query":"feed the cat"}`+"\n"+`{"id":"2","query":"crash"}`+"\n")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var p api.Prompt
 		if err := json.NewDecoder(r.Body).Decode(&p); err != nil || p.Agent != "keeper" || r.Header.Get("Authorization") != "Bearer sk-5d0c2b7a" || p.Text != "feed the cat" && p.Text != "crash" && p.Text != "busy" {
@@ -46,7 +47,7 @@ func TestBenchURL(t *testing.T) {
 	if lines := call(t, exitOK, args...); !strings.Contains(lines, "throughput\t") || !strings.Contains(lines, "p99.9\t") || !strings.Contains(lines, "\nfailed: status 503\t") {
 		t.Error(lines)
 	}
-	write(t, "prompts.jsonl", `{"id":"1","query":"feed the cat"}`+"\n"+`{"id":"2","query":"busy"}`+"\n")
+	must.Write(t, "prompts.jsonl", `{"id":"1","query":"feed the cat"}`+"\n"+`{"id":"2","query":"busy"}`+"\n")
 	got = object(t, call(t, exitOK, append(args, "--json")...))
 	if failed := got["failed"].(float64); failed == 0 || failed > 2 { // then each client waits
 		t.Errorf("a busy server: %v", got)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox/executors"
 )
 
@@ -45,20 +46,14 @@ func newConsole(t *testing.T, args ...string) *console {
 	if err == nil {
 		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 200})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c := &console{t: t, master: master, slave: slave, cmd: exec.Command("skills", args...), done: make(chan error, 1)}
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = slave, slave, slave
 	c.cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=1")
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := c.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.cmd.Start())
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -132,13 +127,11 @@ func chatFixture(t *testing.T, script string) string {
 	}
 	t.Setenv("REPERTOIRE_MODEL", "m")
 	t.Setenv("REPERTOIRE_STATE", filepath.Join(home, "state"))
-	write(t, "app/.git/config", "")
-	write(t, "app/.claude/skills/bread/SKILL.md", "---\nname: bread\ndescription: Bakes bread.\nallowed-tools: \"*\"\n---\nBake it.\n")
-	write(t, "app/.claude/skills/bread/run.sh", script)
+	must.Write(t, "app/.git/config", "")
+	must.Write(t, "app/.claude/skills/bread/SKILL.md", "---\nname: bread\ndescription: Bakes bread.\nallowed-tools: \"*\"\n---\nBake it.\n")
+	must.Write(t, "app/.claude/skills/bread/run.sh", script)
 	app := filepath.Join(home, "app")
-	if err := os.Chmod(filepath.Join(app, ".claude/skills/bread/run.sh"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(filepath.Join(app, ".claude/skills/bread/run.sh"), 0o700))
 	t.Chdir(app)
 	return app
 }
@@ -207,18 +200,14 @@ func TestChatStopsScripts(t *testing.T) {
 			work := t.TempDir()
 			cmd := exec.Command("skills", "chat", "--base-url", s.URL, "--yes", "--workspace", work, "--write", "bake")
 			cmd.Dir = app
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cmd.Start())
 			pid := 0
 			eventually(t, "the script did not start", func() bool {
 				text, _ := os.ReadFile(filepath.Join(work, "pid"))
 				pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 				return pid > 0
 			})
-			if err := cmd.Process.Signal(signal); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cmd.Process.Signal(signal))
 			if err := cmd.Wait(); err == nil {
 				t.Error("the chat ended as if it had answered")
 			}

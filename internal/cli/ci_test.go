@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestCIPage: the examples of docs/ci.md are YAML, and the commands of the page exist with
 // their flags.
 func TestCIPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/ci.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(page, -1)
 	if len(blocks) != 2 {
 		t.Errorf("found %d examples", len(blocks))

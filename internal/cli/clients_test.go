@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
@@ -71,14 +72,12 @@ func (n node) run(t *testing.T, script string, args ...string) (stdout, stderr s
 func clientSkills(t *testing.T) (files map[string]string, names []string) {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/clients/frontmatter.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	fixture(t)
 	files = make(map[string]string)
 	for _, f := range archive.Files {
 		files[f.Name] = string(f.Data)
-		write(t, filepath.Join("lib", f.Name), string(f.Data))
+		must.Write(t, filepath.Join("lib", f.Name), string(f.Data))
 		if dir, file := filepath.Split(f.Name); file == "SKILL.md" && !strings.HasPrefix(dir, "left-out/") {
 			names = append(names, strings.TrimSuffix(dir, "/"))
 		}
@@ -86,9 +85,9 @@ func clientSkills(t *testing.T) (files map[string]string, names []string) {
 	// How a file ends its lines is part of what is verified.
 	crlf := strings.ReplaceAll("---\nname: windows\ndescription: Has lines that end in two characters.\ntext: |\n  a\n  b\n---\nBody.\n", "\n", "\r\n")
 	files["windows/SKILL.md"] = crlf
-	write(t, "lib/windows/SKILL.md", crlf)
+	must.Write(t, "lib/windows/SKILL.md", crlf)
 	names = append(names, "windows")
-	write(t, "config.yaml", "project: false\nuser: false\nbundled: false\nroots: [lib]\nagents: {keeper: {include: {names: [a-folder]}}}\n")
+	must.Write(t, "config.yaml", "project: false\nuser: false\nbundled: false\nroots: [lib]\nagents: {keeper: {include: {names: [a-folder]}}}\n")
 	slices.Sort(names)
 	return files, slices.Compact(names)
 }
@@ -103,9 +102,7 @@ type connection struct {
 func connections(t *testing.T) []connection {
 	t.Helper()
 	program, err := exec.LookPath("skills")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	stdio := []string{program, "mcp"}
 	for _, name := range []string{"REPERTOIRE_CONFIG", "REPERTOIRE_CACHE", "GORACE"} {
 		stdio = append(stdio, "-e", name+"="+os.Getenv(name))
@@ -276,9 +273,7 @@ func (n node) checkRefused(t *testing.T, c connection) {
 func TestConformance(t *testing.T) {
 	n := installed(t)
 	expected, err := filepath.Abs("testdata/clients/conformance.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	clientSkills(t)
 	s := serveHTTP(t)
 	s.healthy(t)

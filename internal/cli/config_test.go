@@ -9,40 +9,27 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestConfigExample: the configuration in the help is one, has every key, and validates
 // against the schema.
 func TestConfigExample(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "config.yaml")
-	write(t, name, configExample)
+	must.Write(t, name, configExample)
 	s := config.Default()
-	if err := s.ReadUser(name); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.ReadUser(name))
 	var value map[string]any
-	if err := yaml.Unmarshal([]byte(configExample), &value); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal([]byte(configExample), &value))
 	plain, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(plain, &value); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, json.Unmarshal(plain, &value))
 	published, err := json.Marshal(config.Schema(false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var schema jsonschema.Schema
-	if err := json.Unmarshal(published, &schema); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(published, &schema))
 	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := resolved.Validate(value); err != nil {
 		t.Error(err)
 	}

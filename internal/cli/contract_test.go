@@ -21,6 +21,7 @@ import (
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/status"
 	"github.com/repertoire-skills/repertoire/internal/trial"
 	"github.com/repertoire-skills/repertoire/proposal"
@@ -223,16 +224,12 @@ func TestQuotedCommands(t *testing.T) {
 		t.Fatal("no bundled skills", err)
 	}
 	own, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	own = slices.DeleteFunc(own, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
 	found := 0
 	for _, file := range slices.Concat(files, own, []string{"../../contextprovider/format.go"}) {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, m := range regexp.MustCompile("[\"`\n]skills ([a-z]+)").FindAllSubmatch(text, -1) {
 			found++
 			if !names[string(m[1])] {
@@ -326,23 +323,13 @@ func fixture(t *testing.T) string {
 	t.Setenv("REPERTOIRE_DATA", filepath.Join(home, "data"))
 	t.Setenv("REPERTOIRE_CONFIG", filepath.Join(home, "config.yaml"))
 	t.Chdir(home)
-	write(t, "config.yaml", "bundled: false\nagents: {keeper: {pinned: [cat]}}\n")
-	write(t, ".agents/skills/cat/SKILL.md", "---\nname: cat\ndescription: Feeds the cat.\nrequires: [vet]\n---\nFeed it.\n")
-	write(t, ".agents/skills/cat/notes.md", "Notes.\n")
-	write(t, ".agents/skills/cat/evals/evals.json", `["feed the cat"]`)
-	write(t, "cat.diff", "@@\n-Feed it.\n+Feed it well.\n")
-	write(t, ".agents/skills/post/SKILL.md", "---\nname: post\ndescription: Fetches <the> letters.\n---\nFetch them.\n")
+	must.Write(t, "config.yaml", "bundled: false\nagents: {keeper: {pinned: [cat]}}\n")
+	must.Write(t, ".agents/skills/cat/SKILL.md", "---\nname: cat\ndescription: Feeds the cat.\nrequires: [vet]\n---\nFeed it.\n")
+	must.Write(t, ".agents/skills/cat/notes.md", "Notes.\n")
+	must.Write(t, ".agents/skills/cat/evals/evals.json", `["feed the cat"]`)
+	must.Write(t, "cat.diff", "@@\n-Feed it.\n+Feed it well.\n")
+	must.Write(t, ".agents/skills/post/SKILL.md", "---\nname: post\ndescription: Fetches <the> letters.\n---\nFetch them.\n")
 	return home
-}
-
-func write(t *testing.T, name, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // run runs the command in this process and returns its exit code.

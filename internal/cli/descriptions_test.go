@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 )
 
@@ -19,9 +20,7 @@ import (
 // the help and the list of clients know each of them from its description alone.
 func TestEveryClient(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	home := fixture(t)
 	for _, c := range client.All() {
 		if c.ProjectVar != "" {
@@ -60,7 +59,7 @@ func TestEveryClient(t *testing.T) {
 					t.Errorf("the help does not have %s", folder)
 				}
 				name := c.Name + "-" + strings.Trim(folder, ".")
-				write(t, filepath.Join(home, folder, "skills", name, "SKILL.md"), "---\nname: "+name+"\ndescription: Something else.\n---\n")
+				must.Write(t, filepath.Join(home, folder, "skills", name, "SKILL.md"), "---\nname: "+name+"\ndescription: Something else.\n---\n")
 				if !strings.Contains(call(t, 0, "list"), name) {
 					t.Errorf("a skill in %s is not found", folder)
 				}
@@ -71,7 +70,7 @@ func TestEveryClient(t *testing.T) {
 				if rel, err := filepath.Rel(home, dir); err != nil || !filepath.IsLocal(rel) {
 					continue // /etc is not ours
 				}
-				write(t, filepath.Join(dir, name, "SKILL.md"), "---\nname: "+name+"\ndescription: Something else.\n---\n")
+				must.Write(t, filepath.Join(dir, name, "SKILL.md"), "---\nname: "+name+"\ndescription: Something else.\n---\n")
 				if !strings.Contains(call(t, 0, "list"), name) {
 					t.Errorf("a skill in %s is not found", dir)
 				}
@@ -87,9 +86,7 @@ func TestEveryClient(t *testing.T) {
 func listedClients(t *testing.T) []setupClient {
 	t.Helper()
 	var result setupResult
-	if err := json.Unmarshal([]byte(call(t, 0, "setup", "--list", "--json")), &result); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(call(t, 0, "setup", "--list", "--json")), &result))
 	return result.Clients
 }
 
@@ -131,9 +128,7 @@ func checkPromptHook(t *testing.T, c client.Client, home, help string) {
 		event["hook_event_name"] = ev.Name
 	}
 	data, err := json.Marshal(event)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var stdout, stderr bytes.Buffer
 	code := run(t.Context(), []string{"hook", c.Hook.Arg, "--deadline", "20s"}, bytes.NewReader(data), &stdout, &stderr)
 	if code != exitOK || stderr.Len() > 0 || !json.Valid(stdout.Bytes()) || kind == client.Prompt && !strings.Contains(stdout.String(), "cat") {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestFlow replays one conversation by two users at once: the hook offers a skill, and the
@@ -18,17 +19,13 @@ import (
 // wrong. What one session was offered is news to the other.
 func TestFlow(t *testing.T) {
 	home := fixture(t)
-	write(t, "config.yaml", "bundled: false\n")
+	must.Write(t, "config.yaml", "bundled: false\n")
 	call(t, 0, "index")
 	c, err := repertoire.OpenDefault(t.Context(), home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close()
 	a, err := agent.New(agent.Config{Catalog: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var users sync.WaitGroup
 	for _, user := range []string{"ann", "bob"} {
 		server := startServer(t)

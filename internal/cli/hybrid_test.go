@@ -11,13 +11,14 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // configure points the configuration at an embeddings server, which must answer
 // prompts within a deadline.
 func configure(t *testing.T, url, deadline string) {
 	t.Helper()
-	write(t, "config.yaml", fmt.Sprintf(`
+	must.Write(t, "config.yaml", fmt.Sprintf(`
 bundled: false
 deadline: %s
 embedder:
@@ -59,7 +60,7 @@ func TestHybrid(t *testing.T) {
 	if again := fake.Texts() - texts; again > 1 { // 1: the mode is found out by a query
 		t.Errorf("the second run embedded %d texts again", again)
 	}
-	write(t, ".agents/skills/dog/SKILL.md", "---\nname: dog\ndescription: Walks the dog.\n---\nWalk it.\n")
+	must.Write(t, ".agents/skills/dog/SKILL.md", "---\nname: dog\ndescription: Walks the dog.\n---\nWalk it.\n")
 	if out := call(t, 0, "search", "walk the dog"); !strings.HasPrefix(out, "dog\t") {
 		t.Errorf("a skill without vectors is not found:\n%s", out)
 	}
@@ -149,7 +150,7 @@ func TestMisconfiguredEmbedder(t *testing.T) {
 		`embedder: {openai: {base_url: "ftp://x/v1", model: m}}`:     "config.yaml:1: embedder openai: embedding endpoint: base URL does not start with http:// or https://",
 		`embedder: {openai: {base_url: "http://x/v1", modell: "m"}}`: `config.yaml:1: embedder openai: no key "modell"; did you mean model?`,
 	} {
-		write(t, "config.yaml", config+"\n")
+		must.Write(t, "config.yaml", config+"\n")
 		var stdout, stderr bytes.Buffer
 		if code := run(t.Context(), []string{"list"}, strings.NewReader(""), &stdout, &stderr); code != exitError {
 			t.Errorf("%s: exit code %d, want %d", config, code, exitError)

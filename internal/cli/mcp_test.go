@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // A stdioServer is a process of "skills mcp".
@@ -36,12 +38,8 @@ func startServer(t *testing.T, args ...string) *stdioServer {
 		t.Fatal(err)
 	}
 	stdout, err := s.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, s.cmd.Start())
 	timer := time.AfterFunc(60*time.Second, func() { s.cmd.Process.Kill() })
 	t.Cleanup(func() { timer.Stop() })
 	go func() {
@@ -128,23 +126,21 @@ func TestMCP(t *testing.T) {
 func jsonOf(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return string(data)
 }
 
 // TestMCPChanges adds a skill, and then a folder of skills, while a client is connected.
 func TestMCPChanges(t *testing.T) {
 	fixture(t)
-	write(t, "config.yaml", "bundled: false\nschedule: \"@every 1s\"\n")
+	must.Write(t, "config.yaml", "bundled: false\nschedule: \"@every 1s\"\n")
 	s := startServer(t, "--verbose")
 	s.say(initialize, initialized, toolCall("list_skills", "{}", ""))
 	if m := s.hear(`"id":2`); !strings.Contains(jsonOf(t, m), `"total":2`) {
 		t.Errorf("list: %v", m)
 	}
 	for i, file := range []string{".agents/skills/dog/SKILL.md", ".claude/skills/bird/SKILL.md"} {
-		write(t, file, "---\nname: "+path.Base(path.Dir(file))+"\ndescription: Walks it.\n---\nWalk it.\n")
+		must.Write(t, file, "---\nname: "+path.Base(path.Dir(file))+"\ndescription: Walks it.\n---\nWalk it.\n")
 		for { // the first scan may be told of too
 			s.hear("notifications/resources/list_changed")
 			s.say(toolCall("list_skills", "{}", ""))
@@ -171,9 +167,7 @@ func TestMCPTerminated(t *testing.T) {
 		if wait {
 			s.hear(`"id":1`)
 		}
-		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.cmd.Process.Signal(syscall.SIGTERM))
 		if code := s.end(); wait && (code != 0 || s.stderr.Len() > 0) {
 			t.Errorf("exit code %d: %s", code, &s.stderr)
 		}
@@ -189,9 +183,9 @@ func TestMCPTerminated(t *testing.T) {
 func TestMCPSuggests(t *testing.T) {
 	home := fixture(t)
 	project, inside := t.TempDir(), "sub"
-	write(t, filepath.Join(project, ".git/config"), "")
-	write(t, filepath.Join(project, inside, "x"), "")
-	write(t, filepath.Join(project, ".agents/skills/roses/SKILL.md"), "---\nname: roses\ndescription: Waters the roses of the castle.\n---\n")
+	must.Write(t, filepath.Join(project, ".git/config"), "")
+	must.Write(t, filepath.Join(project, inside, "x"), "")
+	must.Write(t, filepath.Join(project, ".agents/skills/roses/SKILL.md"), "---\nname: roses\ndescription: Waters the roses of the castle.\n---\n")
 	t.Setenv("CLAUDE_PROJECT_DIR", project)
 	t.Chdir(t.TempDir()) // wherever the client starts its servers
 
@@ -203,9 +197,7 @@ func TestMCPSuggests(t *testing.T) {
 		var m struct {
 			Result struct{ Content []struct{ Text string } }
 		}
-		if err := json.Unmarshal([]byte(jsonOf(t, s.hear(`"id":2`))), &m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(jsonOf(t, s.hear(`"id":2`))), &m))
 		block := m.Result.Content[0].Text
 		for _, found := range regexp.MustCompile(`<skill name="([^"]*)">`).FindAllStringSubmatch(block, -1) {
 			names = append(names, found[1])

@@ -23,6 +23,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/server"
 )
 
@@ -39,12 +40,8 @@ func serveHTTP(t *testing.T, args ...string) *httpServer {
 	t.Helper()
 	cmd := exec.Command("skills", append([]string{"mcp", "--http", "127.0.0.1:0"}, args...)...)
 	pipe, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, cmd.Start())
 	s := &httpServer{cmd: cmd, stderr: make(chan string, 1)}
 	t.Cleanup(func() {
 		if cmd.ProcessState == nil {
@@ -79,9 +76,7 @@ func (s *httpServer) interrupt(t *testing.T) string {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals here")
 	}
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.cmd.Process.Signal(syscall.SIGTERM))
 	printed := <-s.stderr
 	if err := s.cmd.Wait(); err != nil {
 		t.Errorf("after SIGTERM: %v, %s", err, printed)
@@ -93,9 +88,7 @@ func (s *httpServer) interrupt(t *testing.T) string {
 func get(t *testing.T, url string, header ...string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if len(header) == 2 {
 		req.Header.Set(header[0], header[1])
 	}
@@ -106,14 +99,10 @@ func get(t *testing.T, url string, header ...string) (int, string) {
 func send(t *testing.T, c *http.Client, req *http.Request) (int, string) {
 	t.Helper()
 	resp, err := c.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return resp.StatusCode, string(data)
 }
 
@@ -137,9 +126,7 @@ func TestServeHTTP(t *testing.T) {
 	home := fixture(t)
 	const token = "0123456789abcdef"
 	file := filepath.Join(home, "token")
-	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(token+"\n"), 0o600))
 	s := serveHTTP(t, "--token-file", file)
 	if health := s.healthy(t); health != `{"status":"ok"}` {
 		t.Errorf("health %s", health)
@@ -168,7 +155,7 @@ func TestServeHTTPSessions(t *testing.T) {
 		t.Skip("only 127.0.0.1 is an address of this machine here")
 	}
 	home := fixture(t)
-	write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}}\n")
+	must.Write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}}\n")
 	hook := func() string {
 		out, _ := hookOutput(t, promptEvent("s", home, "feed the cat"), "--deadline", "10s")
 		return out
@@ -210,13 +197,9 @@ func TestServeHTTPSessions(t *testing.T) {
 func sessionFiles(t *testing.T) int {
 	t.Helper()
 	state, err := config.StateDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	files, err := filepath.Glob(filepath.Join(state, "sessions", "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return len(files)
 }
 
@@ -242,9 +225,7 @@ func (s *httpServer) call(t *testing.T, from, path, method, tool, arguments stri
 	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params +
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 	req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for name, value := range map[string]string{
 		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
 		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": tool,
@@ -259,9 +240,7 @@ func (s *httpServer) call(t *testing.T, from, path, method, tool, arguments stri
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	client := &http.Client{Transport: &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}}
 	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -274,10 +253,10 @@ func (s *httpServer) call(t *testing.T, from, path, method, tool, arguments stri
 // /metrics counts them.
 func TestServeHTTPRuns(t *testing.T) {
 	home := fixture(t)
-	write(t, "config.yaml", "bundled: false\nusage: true\nagents: {keeper: {include: {names: [cat]}}, other: {include: {names: [post]}}}\nscripts: [{skills: [cat], executor: virtual}]\n")
-	write(t, ".agents/skills/cat/scripts/feed.sh", "echo fed with $1\n")
+	must.Write(t, "config.yaml", "bundled: false\nusage: true\nagents: {keeper: {include: {names: [cat]}}, other: {include: {names: [post]}}}\nscripts: [{skills: [cat], executor: virtual}]\n")
+	must.Write(t, ".agents/skills/cat/scripts/feed.sh", "echo fed with $1\n")
 	const token = "0123456789abcdef"
-	write(t, "token", token)
+	must.Write(t, "token", token)
 	if out, err := exec.Command("skills", "mcp", "--http", "127.0.0.1:0", "--allow-run").CombinedOutput(); err == nil || !strings.Contains(string(out), "needs a token") {
 		t.Fatalf("without a token: %v, %s", err, out)
 	}
@@ -314,7 +293,7 @@ func TestServeHTTPRuns(t *testing.T) {
 // served and for what it sees.
 func TestServeHTTPProposals(t *testing.T) {
 	home := fixture(t)
-	write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}, other: {}}\n")
+	must.Write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}, other: {}}\n")
 	s := serveHTTP(t, "--allow-proposals", "--reviewer", "keeper")
 	s.healthy(t)
 	for path, reviews := range map[string]bool{"": false, "/keeper": true, "/other": false} {
@@ -357,9 +336,7 @@ func TestMCPFlags(t *testing.T) {
 		"--token-file", "token", "--oidc-issuer", "https://login.example", "--oidc-audience", "skills", "--oidc-claim", "groups",
 		"--oidc-agent", "zoo=keeper", "--oidc-agent", "all=", "--public-url", "https://skills.example", "--audit", "log", "--audit-prompts", "--ui",
 		"--allow-host", "host", "--allow-origin", "https://origin.example", "--rate", "7"})
-	if err := cmp.Or(err, o.check(""), o.checkHTTP()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmp.Or(err, o.check(""), o.checkHTTP()))
 	if !o.Propose || o.Reviewer != "keeper" || !o.Run || o.Executor != "virtual" || !o.Unconfined {
 		t.Errorf("%+v", o.Options)
 	}

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
@@ -44,22 +45,14 @@ func serveFlooded(t *testing.T) floodedServer {
 	for i := range 300 {
 		folder := filepath.Join(dir, "skills.d", fmt.Sprint("skill-", i))
 		text := fmt.Sprintf("---\nname: skill-%d\ndescription: Use for %s\n---\n%s\n", i, someWords(r, 60), someWords(r, 4000))
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, "SKILL.md"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(folder, 0o700))
+		must.Do(t, os.WriteFile(filepath.Join(folder, "SKILL.md"), []byte(text), 0o600))
 	}
 	cmd := exec.Command(program, "mcp", "--http", "127.0.0.1:0", "--ui", "--only-root", "--root", filepath.Join(dir, "skills.d"))
 	cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
 	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
@@ -92,14 +85,10 @@ func someWords(r *rand.Rand, n int) string {
 func (s *floodedServer) peak(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
 	kb, err := strconv.Atoi(string(found[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return kb / 1024
 }
 

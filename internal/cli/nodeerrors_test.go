@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
@@ -34,9 +35,7 @@ func TestErrorsOfNodes(t *testing.T) {
 	nodes["without a copy"].token = token
 
 	at, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for name, s := range nodes {
 		failed := 0
 		check := func(what, answer string) {

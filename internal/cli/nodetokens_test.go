@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
@@ -16,7 +17,7 @@ import (
 func TestTokensOfNodes(t *testing.T) {
 	testsize.Long(t)
 	fixture(t)
-	write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}}\n")
+	must.Write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}}\n")
 	server := pgtest.Start(t, nil)
 	url := server.URL(t)
 	t.Setenv("REPERTOIRE_STORE", url)
@@ -66,14 +67,14 @@ func TestTokensOfNodes(t *testing.T) {
 		SELECT count(*) INTO n FROM pg_stat_activity WHERE query LIKE '%compares to notice changes%' AND pid <> pg_backend_pid();
 		IF n <> 2 THEN RAISE EXCEPTION 'two nodes watch with % connections', n; END IF;
 	END $$`)
-	write(t, "config.yaml", "bundled: false\n") // which only commands read from now on
+	must.Write(t, "config.yaml", "bundled: false\n") // which only commands read from now on
 	if out, errs := outputs(t, 1, "token", "add", "late", "--agent", "keepr"); out != "" || !strings.Contains(errs, `no agent "keepr": neither this configuration nor any of the 2 nodes that answer has it; did you mean keeper?`) {
 		t.Errorf("an agent that no node knows: %q, %q", out, errs)
 	}
 	if out, errs := outputs(t, 0, "token", "add", "late", "--agent", "keeper"); !strings.Contains(out, "repertoire_") || strings.Contains(errs, "no agent") {
 		t.Errorf("an agent that the nodes know: %q, %q", out, errs)
 	}
-	write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}}\n")
+	must.Write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}}\n")
 	other := run("token", "add", "bob")
 	until(b, other, 400)
 	run("token", "revoke", "bob")

@@ -10,18 +10,15 @@ import (
 	"testing"
 
 	"mvdan.cc/sh/v3/shell"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestPicture: the picture of the README shows what the commands of its script print.
 func TestPicture(t *testing.T) {
-	script, err := os.ReadFile("../../docs/picture.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Read(t, "../../docs/picture.txt")
 	picture, err := os.Open("../../docs/picture.svg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer picture.Close()
 	var shown strings.Builder
 	for d := xml.NewDecoder(picture); ; {
@@ -29,40 +26,30 @@ func TestPicture(t *testing.T) {
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if text, ok := token.(xml.CharData); ok {
 			shown.Write(text)
 		}
 	}
 	skills, err := filepath.Abs("../../testdata/skills")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	fixture(t)
 	home := t.TempDir()
 	t.Cleanup(func() { waitForIndexes(t, home) })
 	t.Setenv("HOME", home)
 	t.Setenv("REPERTOIRE_CONFIG", "")
-	if err := os.CopyFS(filepath.Join(home, ".claude", "skills"), os.DirFS(skills)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(filepath.Join(home, ".claude", "skills"), os.DirFS(skills)))
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if err := os.Symlink(program, filepath.Join(home, "skills")); err != nil {
 		t.Skip(err)
 	}
 	t.Chdir(home)
-	for l := range strings.Lines(string(script)) {
+	for l := range strings.Lines(script) {
 		wants := l
 		if command, ok := strings.CutPrefix(l[min(len(l), 2):], "skills "); ok {
 			words, err := shell.Fields(command, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if words[0] == "try" {
 				words = append(words, "--deadline", "30s") // a busy machine is late
 			}

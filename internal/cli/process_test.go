@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // many writes skills into the working folder and returns how many.
@@ -21,7 +23,7 @@ func many(t *testing.T) int {
 	const n = 300
 	for i := range n {
 		text := fmt.Sprintf("---\nname: skill-%03d\ndescription: Does thing %d.\n---\n%s\n", i, i, strings.Repeat("How to do it, with a few more words. ", 100))
-		write(t, fmt.Sprintf(".agents/skills/s%03d/SKILL.md", i), text)
+		must.Write(t, fmt.Sprintf(".agents/skills/s%03d/SKILL.md", i), text)
 	}
 	return n
 }
@@ -33,13 +35,9 @@ func TestKilled(t *testing.T) {
 	n := many(t) + 2
 	db := filepath.Join(t.TempDir(), "catalog.db")
 	cmd := exec.Command("skills", "--db", db, "index")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	eventually(t, "nothing was written", func() bool { return size(db)+size(db+"-wal") > 200_000 })
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Kill())
 	if err := cmd.Wait(); err == nil {
 		t.Skip("it was faster than the kill")
 	}
@@ -106,24 +104,18 @@ func TestInterrupted(t *testing.T) {
 	fixture(t)
 	cmd := exec.Command("skills", "search", "-")
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer stdin.Close()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 	defer timer.Stop()
 	// More than the pipe holds: when all of it is written, the process reads.
 	if _, err := io.WriteString(stdin, strings.Repeat("cat ", 50_000)); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Signal(os.Interrupt))
 	cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != exitError {
 		t.Errorf("exit code %d, want %d", code, exitError)

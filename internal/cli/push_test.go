@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
 )
 
@@ -28,14 +29,12 @@ func outputs(t *testing.T, code int, args ...string) (stdout, stderr string) {
 func TestPush(t *testing.T) {
 	address := pgtest.URL(t)
 	fixture(t) // its skills are not pushed: nobody has named their folder
-	write(t, "team/pdf/SKILL.md", "---\nname: pdf\ndescription: Fills forms.\n---\nRun scripts/fill.py.\n")
-	write(t, "team/pdf/scripts/fill.py", "print()\n")
-	write(t, "team/bad/SKILL.md", "nothing\n")
-	write(t, "more/mail/SKILL.md", "---\nname: mail\ndescription: Writes letters.\n---\nWrite.\n")
+	must.Write(t, "team/pdf/SKILL.md", "---\nname: pdf\ndescription: Fills forms.\n---\nRun scripts/fill.py.\n")
+	must.Write(t, "team/pdf/scripts/fill.py", "print()\n")
+	must.Write(t, "team/bad/SKILL.md", "nothing\n")
+	must.Write(t, "more/mail/SKILL.md", "---\nname: mail\ndescription: Writes letters.\n---\nWrite.\n")
 	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	secret, _ := u.User.Password()
 	t.Setenv("REPERTOIRE_STORE", address)
 	name := regexp.MustCompile(`postgres://\S+#default`)
@@ -71,10 +70,8 @@ func TestPush(t *testing.T) {
 		t.Errorf("sources %q", sources)
 	}
 
-	write(t, "team/pdf/scripts/fill.py", "print(1)\n")
-	if err := os.RemoveAll("more"); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, "team/pdf/scripts/fill.py", "print(1)\n")
+	must.Do(t, os.RemoveAll("more"))
 	out, errs := outputs(t, 1, append([]string{"push"}, both...)...)
 	if !strings.Contains(out, "  ~ pdf (pdf/SKILL.md)\nroot:more: not pushed\n") || !strings.Contains(errs, "root:more was not pushed: it cannot be read here; the database keeps what it has") {
 		t.Errorf("a push without one of its folders prints %q and %q", out, errs)
@@ -90,8 +87,8 @@ func TestPushForeign(t *testing.T) {
 	fixture(t)
 	t.Setenv("REPERTOIRE_STORE", address)
 	repo := func(dir, remote, skill string) {
-		write(t, dir+"/.git/config", "[remote \"origin\"]\n\turl = "+remote+"\n")
-		write(t, dir+"/skills/"+skill+"/SKILL.md", "---\nname: "+skill+"\ndescription: Fills forms.\n---\nFill.\n")
+		must.Write(t, dir+"/.git/config", "[remote \"origin\"]\n\turl = "+remote+"\n")
+		must.Write(t, dir+"/skills/"+skill+"/SKILL.md", "---\nname: "+skill+"\ndescription: Fills forms.\n---\nFill.\n")
 	}
 	repo("ours", "https://token:tellnobody@git.example/team/ours.git", "pdf")
 	repo("clone", "git@git.example:team/ours", "pdf")
@@ -140,8 +137,8 @@ func TestPushForeign(t *testing.T) {
 func TestPushJSON(t *testing.T) {
 	address := pgtest.URL(t)
 	fixture(t)
-	write(t, "team/pdf/SKILL.md", "---\nname: pdf\ndescription: Fills forms.\n---\nFill.\n")
-	write(t, "team/pdf/.env", "PASSWORD=x\n")
+	must.Write(t, "team/pdf/SKILL.md", "---\nname: pdf\ndescription: Fills forms.\n---\nFill.\n")
+	must.Write(t, "team/pdf/.env", "PASSWORD=x\n")
 	out, errs := outputs(t, 0, "push", "--json", "--store", address, "--catalog", "web", "--root", "team")
 	if errs != "skills: root:team: 1 file left out that may hold a password or key, such as pdf/.env; rename what holds none\n" {
 		t.Errorf("it tells %q", errs)
@@ -169,7 +166,7 @@ func TestPushJSON(t *testing.T) {
 func TestPushRefused(t *testing.T) {
 	fixture(t)
 	t.Setenv("REPERTOIRE_STORE", "")
-	write(t, "team/pdf/SKILL.md", "---\nname: pdf\ndescription: Fills forms.\n---\nFill.\n")
+	must.Write(t, "team/pdf/SKILL.md", "---\nname: pdf\ndescription: Fills forms.\n---\nFill.\n")
 	for _, c := range []struct {
 		code int
 		want string
@@ -198,15 +195,13 @@ func TestPushRefused(t *testing.T) {
 func TestRoles(t *testing.T) {
 	address := pgtest.URL(t)
 	fixture(t)
-	write(t, "team/pdf/SKILL.md", "---\nname: pdf\ndescription: Fills forms.\n---\nFill.\n")
+	must.Write(t, "team/pdf/SKILL.md", "---\nname: pdf\ndescription: Fills forms.\n---\nFill.\n")
 	call(t, 0, "push", "--store", address, "--root", "team")
 	pgtest.Exec(t, address, call(t, 0, "store", "roles"))
 	pgtest.Exec(t, address, "CREATE ROLE node_of_a_test LOGIN PASSWORD 'x' IN ROLE repertoire_reader")
 	t.Cleanup(func() { pgtest.Exec(t, address, "DROP ROLE node_of_a_test") })
 	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	u.User = url.UserPassword("node_of_a_test", "x")
 	if out := call(t, 0, "store", "--store", u.String()); !strings.HasPrefix(out, "default\t1\t1\t1\t1\t") {
 		t.Errorf("a reader sees %q", out)
@@ -214,7 +209,7 @@ func TestRoles(t *testing.T) {
 	if _, errs := outputs(t, 1, "token", "add", "ann", "--store", u.String()); !strings.Contains(errs, "node_of_a_test may not write") || !strings.Contains(errs, "skills store roles") {
 		t.Errorf("a reader adds a token: %q", errs)
 	}
-	write(t, "team/pdf/SKILL.md", "---\nname: pdf\ndescription: Fills forms.\n---\nFill them.\n")
+	must.Write(t, "team/pdf/SKILL.md", "---\nname: pdf\ndescription: Fills forms.\n---\nFill them.\n")
 	out, errs := outputs(t, 1, "push", "--store", u.String(), "--root", "team")
 	if out != "" || !strings.Contains(errs, "catalog is read-only") || !strings.Contains(errs, "skills store roles") {
 		t.Errorf("a reader pushes: %q, %q", out, errs)

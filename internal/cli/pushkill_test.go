@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
@@ -19,29 +20,23 @@ func TestPushKilled(t *testing.T) {
 	fixture(t)
 	address := pgtest.URL(t)
 	t.Setenv("REPERTOIRE_STORE", address)
-	write(t, "team/first/SKILL.md", "---\nname: first\ndescription: Comes first.\n---\nBegin.\n")
+	must.Write(t, "team/first/SKILL.md", "---\nname: first\ndescription: Comes first.\n---\nBegin.\n")
 	call(t, 0, "push", "--root", "team")
 	before := call(t, 0, "store")
 	for i := range 20 {
-		write(t, fmt.Sprintf("team/skill-%d/SKILL.md", i), fmt.Sprintf("---\nname: skill-%d\ndescription: Does the work number %[1]d.\n---\nWork.\n", i))
+		must.Write(t, fmt.Sprintf("team/skill-%d/SKILL.md", i), fmt.Sprintf("---\nname: skill-%d\ndescription: Does the work number %[1]d.\n---\nWork.\n", i))
 	}
 	conn, err := pgx.Connect(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer conn.Close(t.Context())
 	for _, table := range []string{"skills", "contents", "catalogs"} {
 		lock, err := conn.Begin(t.Context())
 		if err == nil {
 			_, err = lock.Exec(t.Context(), "LOCK TABLE repertoire."+table+" IN SHARE MODE") // others may read
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		push := exec.Command("skills", "push", "--root", "team")
-		if err := push.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, push.Start())
 		eventually(t, "the push does not write into "+table, func() bool {
 			waits := false
 			err := conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass)", "repertoire."+table).Scan(&waits)
@@ -49,9 +44,7 @@ func TestPushKilled(t *testing.T) {
 		})
 		push.Process.Kill()
 		push.Wait()
-		if err := lock.Rollback(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, lock.Rollback(t.Context()))
 		if after := call(t, 0, "store"); after != before {
 			t.Errorf("killed at %s: the database holds %q, before %q", table, after, before)
 		}

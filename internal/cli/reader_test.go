@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
@@ -21,9 +22,7 @@ func reader(t *testing.T, owner string) string {
 	pgtest.Exec(t, owner, call(t, 0, "store", "roles"))
 	pgtest.Exec(t, owner, "CREATE ROLE a_node LOGIN PASSWORD 'x' IN ROLE repertoire_reader")
 	u, err := url.Parse(owner)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	u.User = url.UserPassword("a_node", "x")
 	return u.String()
 }
@@ -98,9 +97,7 @@ func TestReader(t *testing.T) {
 		t.Fatal(heard, err)
 	}
 	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(heard[0], old, old); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes(heard[0], old, old))
 	if out := hook("four"); !strings.Contains(out, "cat") || !strings.Contains(out, "cannot be reached") {
 		t.Errorf("a hook with an old copy says %q", out)
 	}

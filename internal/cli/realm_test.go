@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // A realm is a random catalog: folders with skills of the user, of a project and of a
@@ -73,10 +74,8 @@ func newRealm(t *testing.T, seed uint64) *realm {
 	fixture(t)
 	dir := t.TempDir()
 	r := &realm{seed: seed, rng: rand.New(rand.NewPCG(seed, 3)), home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), names: make(map[string]string)}
-	write(t, filepath.Join(r.project, ".git", "config"), "")
-	if err := os.MkdirAll(r.home, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(r.project, ".git", "config"), "")
+	must.Do(t, os.MkdirAll(r.home, 0o700))
 	t.Setenv("HOME", r.home)
 	t.Setenv("CLAUDE_PROJECT_DIR", "")
 	t.Chdir(r.project)
@@ -243,7 +242,7 @@ func (r *realm) configure(t *testing.T, rules bool) {
 		}
 	}
 	config := os.Getenv("REPERTOIRE_CONFIG")
-	write(t, config, jsonOf(t, map[string]any{
+	must.Write(t, config, jsonOf(t, map[string]any{
 		"bundled": false, "embedder": "none", "schedule": "@every 24h", "agents": map[string]any{"a": agent}, "disabled": disabled,
 		"roots": []any{
 			map[string]any{"path": filepath.Join(r.home, "one"), "label": "one", "names": r.names},
@@ -251,12 +250,10 @@ func (r *realm) configure(t *testing.T, rules bool) {
 		},
 	}))
 	if r.projectRoots != "" {
-		write(t, filepath.Join(r.project, ".agents", "repertoire.yaml"), r.projectRoots+"\n")
+		must.Write(t, filepath.Join(r.project, ".agents", "repertoire.yaml"), r.projectRoots+"\n")
 	}
 	for _, dir := range []string{os.Getenv("REPERTOIRE_CACHE"), filepath.Join(r.home, ".local")} {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll(dir))
 	}
 }
 
@@ -267,14 +264,10 @@ func (r *realm) build(t *testing.T, skills []realmSkill, away bool) {
 	for label, place := range realmPlaces {
 		dir := filepath.Join(filepath.Dir(r.home), filepath.FromSlash(place))
 		if away && label == "two" {
-			if err := os.RemoveAll(dir); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll(dir))
 			continue
 		}
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(dir, 0o700))
 		for _, s := range skills {
 			if s.place != label {
 				continue
@@ -284,19 +277,15 @@ func (r *realm) build(t *testing.T, skills []realmSkill, away bool) {
 			text := fmt.Sprintf("---\nname: %q\ndescription: %s\ntags: [%s]\nrequires: %s\n---\n%s\n",
 				s.name, s.text, s.tag, jsonOf(t, []string{s.requires, "nothing"}), strings.Repeat(s.text+" ", 20))
 			if old, err := os.ReadFile(filepath.Join(folder, "SKILL.md")); err != nil || string(old) != text {
-				write(t, filepath.Join(folder, "SKILL.md"), text)
-				write(t, filepath.Join(folder, "scripts", "run.sh"), s.text)
+				must.Write(t, filepath.Join(folder, "SKILL.md"), text)
+				must.Write(t, filepath.Join(folder, "scripts", "run.sh"), s.text)
 			}
 		}
 		folders, err := filepath.Glob(filepath.Join(dir, "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for _, folder := range folders {
 			if !want[folder] {
-				if err := os.RemoveAll(folder); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.RemoveAll(folder))
 			}
 		}
 	}

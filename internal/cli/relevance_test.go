@@ -6,15 +6,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestRelevancePage: the tables of docs/relevance.md are those that bench prints, and
 // the commands beside them are right.
 func TestRelevancePage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/relevance.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	commands := regexp.MustCompile(`<!-- begin: (skills .*) -->`).FindAllStringSubmatch(string(page), -1)
 	if len(commands) < 2 {
 		t.Errorf("%d commands", len(commands))
@@ -30,9 +30,7 @@ func TestRelevancePage(t *testing.T) {
 		"queries.jsonl": `{"id":"1","query":"prune","style":"terse"}` + "\n" + `{"id":"2","query":"lawn"}` + "\n" + `{"id":"3","query":"thanks","kind":"none"}` + "\n",
 		"qrels.tsv":     "query-id\tskill-id\trelevance\n1\ta\t1\n2\tb\t1\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	out := call(t, 0, "bench", "--mode", "text", "--dataset", dir, "--distractors", filepath.Join(dir, "corpus.jsonl"), "--markdown")
 	headers := 0

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // rerankServer speaks TEI's protocol as behaviour says, and prefers texts about
@@ -55,7 +57,7 @@ func TestRerank(t *testing.T) {
 	var behaviour atomic.Value
 	server := rerankServer(t, &behaviour)
 	config := func(deadline string) {
-		write(t, "config.yaml", fmt.Sprintf("bundled: false\nembedder: none\nreranker:\n  tei: {base_url: %q, deadline: %s}\n", server.URL, deadline))
+		must.Write(t, "config.yaml", fmt.Sprintf("bundled: false\nembedder: none\nreranker:\n  tei: {base_url: %q, deadline: %s}\n", server.URL, deadline))
 	}
 	const prompt = "feed or fetch"
 	for _, step := range []struct{ server, deadline, best, mode, why string }{
@@ -96,7 +98,7 @@ func TestMisconfiguredReranker(t *testing.T) {
 		"reranker: magic": `config.yaml:1: no reranker "magic"; there are: none, jina`,
 		`reranker: {jina: {base_url: "ftp://x/v1", model: m}}`: "config.yaml:1: reranker: base URL does not start with http:// or https://",
 	} {
-		write(t, "config.yaml", config+"\n")
+		must.Write(t, "config.yaml", config+"\n")
 		var stdout, stderr bytes.Buffer
 		if code := run(t.Context(), []string{"list"}, strings.NewReader(""), &stdout, &stderr); code != exitError {
 			t.Errorf("%s: exit code %d, want %d", config, code, exitError)

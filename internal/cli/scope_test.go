@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/server"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/mcpserver"
@@ -83,13 +84,9 @@ func (r *realm) world(t *testing.T, rules bool, ask func(*testing.T, *post) map[
 	if err == nil {
 		err = c.Owner().Calibrate(t.Context()) // the edit may have changed which skills are held back
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	after := ask(t, p)
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Close())
 	if log := hookLog(t, r.home); strings.Contains(log, "index started") {
 		t.Fatalf("a hook found the catalog out of date:\n%s", log)
 	}
@@ -101,24 +98,16 @@ func (r *realm) serve(t *testing.T) (*server.Server, *post) {
 	t.Helper()
 	s := &session{screen: &screen{env: env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, raw: io.Discard, start: time.Now()}, quiet: true}, agent: "a"}
 	var o server.Options
-	if err := s.serverOptions(&o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.serverOptions(&o))
 	c, err := server.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := c.Owner().Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := c.MCP()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	h, err := mcpserver.NewHTTP(map[string]*mcpserver.Server{"": whole}, &mcpserver.HTTPOptions{Rate: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	at := httptest.NewServer(h)
 	t.Cleanup(at.Close)
 	p := &post{url: at.URL + "/mcp"}
@@ -183,17 +172,12 @@ func (r *realm) askCommand(t *testing.T, m map[string]any) {
 	call("list", "--source", "two")
 	call("list", "--source", "nothing")
 	call("list", "--tag", "nothing")
-	if err := os.RemoveAll("site"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll("site"))
 	call("well-known", "site", "--json")
 	site := make(map[string]string)
 	for _, name := range filesBelow(t, "site") {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		site[name] = string(data)
+		data := must.Read(t, name)
+		site[name] = data
 	}
 	m["site"] = site
 	for _, id := range r.some(testsize.Rounds(60, 12)) {
@@ -318,27 +302,19 @@ type post struct{ url, session string }
 func (p *post) call(t *testing.T, method string, params any) any {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	req, err := http.NewRequestWithContext(t.Context(), "POST", p.url, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	if p.session != "" {
 		req.Header.Set("Mcp-Session-Id", p.session)
 	}
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if method == "initialize" {
 		p.session = resp.Header.Get("Mcp-Session-Id")
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/source/sourcetest"
 )
@@ -16,17 +17,13 @@ import (
 func TestUnread(t *testing.T) {
 	files := func(label, name string) source.Source {
 		s, err := source.Files(map[string]string{name + "/SKILL.md": "---\nname: " + name + "\ndescription: Bakes a " + name + ".\n---\nBake it.\n"}, &source.Options{Label: label})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return s
 	}
 	cfg := repertoire.Config{Sources: []source.Source{files("old", "cake")}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never}
 	try := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	before, err := repertoire.Open(t.Context(), cfg)
 	try(err)
@@ -50,9 +47,7 @@ func TestUnread(t *testing.T) {
 		var out, errs bytes.Buffer
 		s := newSession(env{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, raw: &out})
 		c := &catalog{Catalog: opened, session: s}
-		if err := s.notePart(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.notePart(t.Context(), c))
 		if err := ask(s, c); err != nil || strings.Count(errs.String(), part) != 1 {
 			t.Errorf("%s: %v, %s", name, err, &errs)
 		}

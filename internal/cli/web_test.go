@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestWeb runs the process: it opens the browser with the address that it prints, which
@@ -23,19 +25,13 @@ func TestWeb(t *testing.T) {
 	folder := t.TempDir()
 	opened := filepath.Join(folder, "opened")
 	script := "#!/bin/sh\nprintf %s \"$1\" > '" + opened + ".new'\nmv '" + opened + ".new' '" + opened + "'\n"
-	if err := os.WriteFile(filepath.Join(folder, "xdg-open"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, "xdg-open"), []byte(script), 0o700))
 	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
 	t.Setenv("DISPLAY", ":99")
 	cmd := exec.Command("skills", "web", "--json")
 	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill() })
 	r := bufio.NewReader(pipe)
 	text, err := r.ReadString('}')
@@ -49,14 +45,10 @@ func TestWeb(t *testing.T) {
 	}
 
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	browser := &http.Client{Jar: jar}
 	resp, err := browser.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusOK || strings.Contains(resp.Request.URL.String(), "key") {
 		t.Errorf("%d at %s", resp.StatusCode, resp.Request.URL)
@@ -65,9 +57,7 @@ func TestWeb(t *testing.T) {
 	if status, _ := get(t, bare); status != http.StatusUnauthorized {
 		t.Errorf("another browser gets %d", status)
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Signal(syscall.SIGTERM))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after SIGTERM: %v", err)
 	}

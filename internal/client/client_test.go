@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // machine is a computer with an empty home, and with variables.
@@ -149,9 +150,7 @@ func TestFile(t *testing.T) {
 	}
 	second := filepath.Join(dir, "opencode.jsonc")
 	for _, err := range []error{os.MkdirAll(dir, 0o700), os.WriteFile(second, nil, 0o600)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	if got := m.File(c.MCP.Files, client.User); got != second {
 		t.Errorf("with the second file: %s", got)

@@ -1,10 +1,11 @@
 package client
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestDepth: a file of settings that is nested without end, which a project may have, is an
@@ -13,12 +14,7 @@ func TestDepth(t *testing.T) {
 	const many = 2_000_000
 	home, project := t.TempDir(), t.TempDir()
 	write := func(name, text string) {
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, name, text)
 	}
 	write(filepath.Join(home, ".claude/plugins/installed_plugins.json"), `{"plugins": {"a@b": []}}`)
 	write(filepath.Join(project, ".claude/settings.json"), strings.Repeat(`["]",/*]*/`, many/10))

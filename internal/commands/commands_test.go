@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -23,9 +24,7 @@ func path(t *testing.T, commands ...string) string {
 			name += ".EXE"
 			t.Setenv("PATHEXT", ".COM;.EXE")
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o700))
 	}
 	t.Setenv("PATH", dir)
 	return dir
@@ -33,9 +32,7 @@ func path(t *testing.T, commands ...string) string {
 
 func TestMissing(t *testing.T) {
 	dir := path(t, "gh", "c++")
-	if err := os.WriteFile(filepath.Join(dir, "notes"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "notes"), nil, 0o600))
 	t.Setenv("MY_TOKEN", "secret")
 	t.Setenv("EMPTY", "")
 	f := New([]string{"terraform", "CI"})

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestBrokenProject: whatever is wrong with the file of a project, it is left out with a
@@ -52,7 +53,7 @@ func TestBrokenProject(t *testing.T) {
 			want: ": it leads to " + os.DevNull + ", out of the project"},
 		"link out of the project": {make: func(t *testing.T, name string) error {
 			secret := filepath.Join(filepath.Dir(filepath.Dir(filepath.Dir(name))), "secret")
-			write(t, secret, "password: x\n")
+			must.Write(t, secret, "password: x\n")
 			return os.Symlink(secret, name)
 		}, want: "secret, out of the project"},
 		"pipe": {make: makePipe, want: ": it is not a regular file"},
@@ -60,16 +61,16 @@ func TestBrokenProject(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			project := machine(t)
 			name := filepath.Join(project, file)
-			try(t, os.Remove(name))
-			write(t, filepath.Join(filepath.Dir(project), "own.yaml"), "roots: [more]\nagents: {mine: {exclude: {names: [x]}}}\n")
+			must.Do(t, os.Remove(name))
+			must.Write(t, filepath.Join(filepath.Dir(project), "own.yaml"), "roots: [more]\nagents: {mine: {exclude: {names: [x]}}}\n")
 			if tt.make == nil {
-				write(t, name, tt.text)
+				must.Write(t, name, tt.text)
 			} else if err := tt.make(t, name); err != nil {
 				t.Skip(err)
 			}
 			var warned []error
 			s, err := config.Read(filepath.Join(project, "sub"), &config.Options{Warn: func(err error) { warned = append(warned, err) }})
-			try(t, err)
+			must.Do(t, err)
 			if len(warned) != 1 || !strings.HasPrefix(warned[0].Error(), name) || !strings.Contains(warned[0].Error(), tt.want) ||
 				!strings.HasSuffix(warned[0].Error(), " (the project's configuration is left out)") {
 				t.Errorf("warned of %v, want %s", warned, tt.want)
@@ -114,7 +115,7 @@ func TestLastGood(t *testing.T) {
 	}
 	good := func(schedule string) {
 		t.Helper()
-		write(t, own, "schedule: \""+schedule+"\"\n")
+		must.Write(t, own, "schedule: \""+schedule+"\"\n")
 		if got, warned, err := read(false); got != schedule || warned != nil || err != nil {
 			t.Fatalf("schedule %q, warned of %v, error %v", got, warned, err)
 		}
@@ -122,13 +123,13 @@ func TestLastGood(t *testing.T) {
 	const bad = "schedule: never\nuser: maybe\n"
 	want := own + `:2: expected true or false, not "maybe"`
 
-	write(t, own, bad)
+	must.Write(t, own, bad)
 	if _, _, err := read(true); err == nil || err.Error() != want {
 		t.Errorf("without a copy: error %v", err)
 	}
 	good("@every 1h")
 	good("@every 2h")
-	write(t, own, bad)
+	must.Write(t, own, bad)
 	if _, _, err := read(false); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -142,26 +143,26 @@ func TestLastGood(t *testing.T) {
 		t.Fatalf("copies %v, %v", copies, err)
 	}
 	data, err := os.ReadFile(copies[0])
-	try(t, err)
+	must.Do(t, err)
 	for name, damaged := range map[string][]byte{"empty": nil, "cut": data[:len(data)-3], "longer": append(bytes.Clone(data), "user: false\n"...), "changed": bytes.Replace(data, []byte("@every 2h"), []byte("@every 1h"), 1)} {
-		try(t, os.WriteFile(copies[0], damaged, 0o600))
+		must.Do(t, os.WriteFile(copies[0], damaged, 0o600))
 		if _, _, err := read(true); err == nil {
 			t.Errorf("a copy that is %s is used", name)
 		}
 	}
 	good("@every 3h") // which writes it anew
 	other := filepath.Join(home, "other.yaml")
-	write(t, other, bad)
-	try(t, os.Rename(copies[0], copies[0]+".old"))
+	must.Write(t, other, bad)
+	must.Do(t, os.Rename(copies[0], copies[0]+".old"))
 	if _, err := config.Read(home, &config.Options{File: other, State: state, LastGood: true}); err == nil {
 		t.Error("a copy of another file is used")
 	}
-	try(t, os.Rename(copies[0]+".old", copies[0]))
-	try(t, os.Remove(own))
+	must.Do(t, os.Rename(copies[0]+".old", copies[0]))
+	must.Do(t, os.Remove(own))
 	if got, _, err := read(true); got != "" || err != nil {
 		t.Errorf("without a file: schedule %q, %v", got, err)
 	}
-	write(t, own, bad)
+	must.Write(t, own, bad)
 	if _, _, err := read(true); err == nil {
 		t.Error("the copy of a file that was removed is used")
 	}
@@ -171,10 +172,10 @@ func TestLastGood(t *testing.T) {
 func TestLastGoodUnwritable(t *testing.T) {
 	project := machine(t)
 	state := filepath.Join(project, "state")
-	write(t, state, "a file where a folder is usual")
+	must.Write(t, state, "a file where a folder is usual")
 	for range 2 {
 		s, err := config.Read(project, &config.Options{State: state, LastGood: true})
-		try(t, err)
+		must.Do(t, err)
 		if s.Schedule != "@every 1h" {
 			t.Errorf("schedule %q", s.Schedule)
 		}
@@ -185,7 +186,7 @@ func TestLastGoodUnwritable(t *testing.T) {
 func TestNoWorkingFolder(t *testing.T) {
 	machine(t)
 	dir := filepath.Join(t.TempDir(), "gone")
-	try(t, os.Mkdir(dir, 0o700))
+	must.Do(t, os.Mkdir(dir, 0o700))
 	t.Chdir(dir)
 	if os.Remove(dir) != nil {
 		t.Skip("the working folder cannot be removed here")
@@ -195,9 +196,9 @@ func TestNoWorkingFolder(t *testing.T) {
 	}
 	var warned []error
 	s, err := config.Read("", &config.Options{Warn: func(err error) { warned = append(warned, err) }})
-	try(t, err)
+	must.Do(t, err)
 	sources, err := s.Sources("", nil)
-	try(t, err)
+	must.Do(t, err)
 	if len(warned) != 1 || !strings.HasPrefix(warned[0].Error(), "no project: ") || len(sources) != 3 {
 		t.Errorf("%d sources, warned of %v", len(sources), warned)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // edited edits a file with this text and returns what it is then, or the error, in which
@@ -19,7 +20,7 @@ func edited(t *testing.T, text string, change func(*config.Editor) error) (after
 	setHome(t, home)
 	name := filepath.Join(home, "repertoire", "config.yaml")
 	if text != "" {
-		write(t, name, text)
+		must.Write(t, name, text)
 	}
 	e, err := config.Edit(name)
 	if err == nil {
@@ -30,7 +31,7 @@ func edited(t *testing.T, text string, change func(*config.Editor) error) (after
 	}
 	data, readErr := os.ReadFile(name)
 	if err == nil {
-		try(t, readErr)
+		must.Do(t, readErr)
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("permissions %v, %v", info.Mode(), err)
 		}
@@ -111,7 +112,7 @@ func TestEditRoots(t *testing.T) {
 	add := func(address string, change func(*config.Root)) func(*config.Editor) error {
 		return func(e *config.Editor) error {
 			r, err := config.NewRoot(address, false)
-			try(t, err)
+			must.Do(t, err)
 			if change != nil {
 				change(&r)
 			}
@@ -187,16 +188,16 @@ func TestEditRace(t *testing.T) {
 	setHome(t, home)
 	name := filepath.Join(home, "config.yaml")
 	e, err := config.Edit(name)
-	try(t, err)
+	must.Do(t, err)
 	if _, err := e.Disable(config.Rule{Kind: config.KindName, Text: "x"}, config.Scope{}); err != nil {
 		t.Fatal(err)
 	}
-	write(t, name, "user: false\n")
+	must.Write(t, name, "user: false\n")
 	if err := e.Save(); err == nil || !strings.HasSuffix(err.Error(), "somebody else has just changed it; try again") {
 		t.Errorf("error %v", err)
 	}
 	data, err := os.ReadFile(name)
-	if try(t, err); string(data) != "user: false\n" {
+	if must.Do(t, err); string(data) != "user: false\n" {
 		t.Errorf("the file became %q", data)
 	}
 }
@@ -209,21 +210,21 @@ func FuzzParse(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text string) {
 		name := filepath.Join(dir, "config.yaml")
-		write(t, name, text)
+		must.Write(t, name, text)
 		before := config.Default()
 		if before.ReadUser(name) != nil {
 			return
 		}
 		config.Show(before, nil)
 		e, err := config.Edit(name)
-		try(t, err)
+		must.Do(t, err)
 		rule := config.Rule{Kind: config.KindName, Text: "some-new-name"}
 		if place, err := e.Disable(rule, config.Scope{}); err != nil || place.Line > 0 {
 			return
 		}
-		try(t, e.Save())
+		must.Do(t, e.Save())
 		after := config.Default()
-		try(t, after.ReadUser(name))
+		must.Do(t, after.ReadUser(name))
 		if len(after.Disabled) != len(before.Disabled)+1 {
 			t.Errorf("%q: disabled %v, then %v", text, before.Disabled, after.Disabled)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestElsewhere: what is fetched from elsewhere has a folder of its own among the user's
@@ -18,7 +19,7 @@ func TestElsewhere(t *testing.T) {
 	t.Setenv("REPERTOIRE_DATA", filepath.Join(home, "data"))
 	name := filepath.Join(home, "config.yaml")
 	var s config.Settings
-	write(t, name, `roots:
+	must.Write(t, name, `roots:
 - {git: "https://user:secret@git.example/team/skills.git", ref: v1.2, path: pdf/skills, fetch: "@daily", trusted: true}
 - {git: "git@git.example:team/skills.git"}
 - {git: "ssh://git@git.example/~me/skills/"}
@@ -26,13 +27,13 @@ func TestElsewhere(t *testing.T) {
 - {url: "https://git.example/down/Skills%20v1.zip?token=x#y", fetch: never}
 - {url: "https://git.example"}
 `)
-	try(t, s.ReadUser(name))
+	must.Do(t, s.ReadUser(name))
 	hash := regexp.MustCompile(`-[0-9a-f]{8}\b`)
 	var got []string
 	paths := make(map[string]bool)
 	for _, r := range s.Roots {
 		rel, err := filepath.Rel(filepath.Join(home, "data", "roots"), r.Path)
-		try(t, err)
+		must.Do(t, err)
 		got = append(got, hash.ReplaceAllString(r.Label, "-HASH")+" "+hash.ReplaceAllString(filepath.ToSlash(rel), "-HASH"))
 		paths[r.Path] = true
 		if !r.Elsewhere() {

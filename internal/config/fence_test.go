@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -21,16 +22,16 @@ func skills(t *testing.T, project string) (sources map[string]source.Source, fou
 	t.Helper()
 	warn := func(err error) { warned = append(warned, err) }
 	s, err := config.Read(project, &config.Options{Warn: warn})
-	try(t, err)
+	must.Do(t, err)
 	list, err := s.Sources(project, warn)
-	try(t, err)
+	must.Do(t, err)
 	sources = make(map[string]source.Source)
 	for _, src := range list {
 		sources[src.Info().Label] = src
 		for ref, err := range src.Skills(t.Context(), nil) {
 			if err == nil {
 				sk, err := ref.Load()
-				try(t, err)
+				must.Do(t, err)
 				found = append(found, src.Info().Label+" "+sk.Name)
 			}
 		}
@@ -44,27 +45,27 @@ func skills(t *testing.T, project string) (sources map[string]source.Source, fou
 func fenced(t *testing.T, files map[string]string) (home, project string) {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
-	try(t, err)
+	must.Do(t, err)
 	setHome(t, home)
 	t.Setenv("XDG_CONFIG_HOME", "")
 	t.Setenv("XDG_DATA_HOME", "")
 	t.Setenv("REPERTOIRE_CONFIG", filepath.Join(home, "own.yaml"))
 	project = filepath.Join(home, "src", "p")
-	try(t, os.MkdirAll(filepath.Join(project, ".git"), 0o700))
-	write(t, filepath.Join(home, "own.yaml"), "bundled: false\nroots: [{path: named, label: named}]\n")
+	must.Do(t, os.MkdirAll(filepath.Join(project, ".git"), 0o700))
+	must.Write(t, filepath.Join(home, "own.yaml"), "bundled: false\nroots: [{path: named, label: named}]\n")
 	for _, name := range []string{".claude/skills/secret", "named/mine", "elsewhere/other"} {
-		write(t, filepath.Join(home, name, "SKILL.md"), "---\nname: "+filepath.Base(name)+"\ndescription: Is private.\n---\n")
+		must.Write(t, filepath.Join(home, name, "SKILL.md"), "---\nname: "+filepath.Base(name)+"\ndescription: Is private.\n---\n")
 	}
 	for name, text := range files {
 		name = filepath.Join(project, name)
 		if target, ok := strings.CutPrefix(text, "-> "); ok {
-			try(t, os.MkdirAll(filepath.Dir(name), 0o700))
+			must.Do(t, os.MkdirAll(filepath.Dir(name), 0o700))
 			if os.Symlink(strings.ReplaceAll(target, "HOME", home), name) != nil {
 				t.Skip("no symbolic links here")
 			}
 			continue
 		}
-		write(t, name, text)
+		must.Write(t, name, text)
 	}
 	return home, project
 }
@@ -121,7 +122,7 @@ func TestFenceLater(t *testing.T) {
 	if _, err := source.ReadInstructions(t.Context(), src, "secret"); err != nil {
 		t.Fatal(err)
 	}
-	try(t, os.RemoveAll(filepath.Join(project, "s")))
+	must.Do(t, os.RemoveAll(filepath.Join(project, "s")))
 	if os.Symlink(filepath.Join(home, ".claude", "skills"), filepath.Join(project, "s")) != nil {
 		t.Skip("no symbolic links here")
 	}
@@ -149,7 +150,7 @@ func TestFenceLater(t *testing.T) {
 // its label nor its names.
 func TestFenceNamed(t *testing.T) {
 	home, project := fenced(t, map[string]string{".agents/repertoire.yaml": "roots: [{path: ../s, label: evil, names: {own: new}}]\n", "s/a/SKILL.md": "---\nname: own\ndescription: Is mine.\n---\n"})
-	write(t, filepath.Join(home, "own.yaml"), "bundled: false\nroots: [{path: src/p/s, label: named}]\n")
+	must.Write(t, filepath.Join(home, "own.yaml"), "bundled: false\nroots: [{path: src/p/s, label: named}]\n")
 	_, found, _ := skills(t, project)
 	if diff := cmp.Diff([]string{"named own", "user:.claude secret"}, found); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -159,14 +160,14 @@ func TestFenceNamed(t *testing.T) {
 // TestFenceAroundHome: a project that is above the user's home does not own what is there.
 func TestFenceAroundHome(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
-	try(t, err)
+	must.Do(t, err)
 	setHome(t, filepath.Join(top, "home"))
 	for _, dir := range []string{".git", "shared/.agents", "home/.claude/skills", "skills"} {
-		try(t, os.MkdirAll(filepath.Join(top, dir), 0o700))
+		must.Do(t, os.MkdirAll(filepath.Join(top, dir), 0o700))
 	}
 	name := filepath.Join(top, "shared", ".agents", "repertoire.yaml")
 	for path, want := range map[string]string{"../../home/.claude/skills": "out of the project", "../../home": "out of the project", "../..": "out of the project", "../../skills": ""} {
-		write(t, name, "roots: [\""+path+"\"]\n")
+		must.Write(t, name, "roots: [\""+path+"\"]\n")
 		var s config.Settings
 		if err := s.ReadProject(name); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v", path, err)

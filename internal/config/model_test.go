@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestModel: which endpoint, model and key hold, and that the key of one server goes to no
@@ -50,7 +51,7 @@ func TestModelKeys(t *testing.T) {
 		"model: {key_env: sk-secret}":                                   "is it the key itself?",
 		"model: {key: sk-secret}":                                       `no key "key"`,
 	} {
-		write(t, name, text+"\n")
+		must.Write(t, name, text+"\n")
 		s := config.Default()
 		err := s.ReadUser(name)
 		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sk-secret")) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 func makePipe(_ *testing.T, name string) error { return syscall.Mkfifo(name, 0o600) }
@@ -19,11 +20,11 @@ func TestPipe(t *testing.T) {
 	dir := t.TempDir()
 	name, state := filepath.Join(dir, "own.yaml"), filepath.Join(dir, "state")
 	o := &config.Options{File: name, State: state, LastGood: true}
-	write(t, name, "user: false\n")
+	must.Write(t, name, "user: false\n")
 	_, err := config.Read(dir, o)
-	try(t, err)
-	try(t, os.Remove(name))
-	try(t, makePipe(t, name))
+	must.Do(t, err)
+	must.Do(t, os.Remove(name))
+	must.Do(t, makePipe(t, name))
 	var s config.Settings
 	if err := s.ReadUser(name); err == nil || err.Error() != name+": it is not a regular file" {
 		t.Errorf("error %v", err)
@@ -32,9 +33,9 @@ func TestPipe(t *testing.T) {
 		t.Errorf("settings %+v, %v", s, err)
 	}
 	copies, err := filepath.Glob(filepath.Join(state, "settings", "*"))
-	try(t, err)
-	try(t, os.Remove(copies[0]))
-	try(t, makePipe(t, copies[0]))
+	must.Do(t, err)
+	must.Do(t, os.Remove(copies[0]))
+	must.Do(t, makePipe(t, copies[0]))
 	if _, err := config.Read(dir, o); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("error %v", err)
 	}
@@ -43,7 +44,7 @@ func TestPipe(t *testing.T) {
 // TestPluginPipe: nobody waits for a pipe that a project has in place of its settings.
 func TestPluginPipe(t *testing.T) {
 	_, project := pluginHome(t, map[string]string{"src/p/.claude/skills/own/SKILL.md": aSkill("own")})
-	try(t, makePipe(t, filepath.Join(project, ".claude", "settings.json")))
+	must.Do(t, makePipe(t, filepath.Join(project, ".claude", "settings.json")))
 	_, found, warned := skills(t, project)
 	if len(found) != 3 || len(warned) != 1 || !strings.Contains(warned[0].Error(), "not a regular file") {
 		t.Errorf("found %q, warnings %v", found, warned)

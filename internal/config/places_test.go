@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // homeWith makes the user's home, with files whose names start at the home, and an empty
@@ -17,25 +18,25 @@ import (
 func homeWith(t *testing.T, files map[string]string) (home, project string) {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
-	try(t, err)
+	must.Do(t, err)
 	setHome(t, home)
 	for _, key := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "OPENCLAW_STATE_DIR"} {
 		t.Setenv(key, "")
 	}
 	t.Setenv("REPERTOIRE_CONFIG", filepath.Join(home, "own.yaml"))
 	project = filepath.Join(home, "src", "p")
-	try(t, os.MkdirAll(filepath.Join(project, ".git"), 0o700))
-	write(t, filepath.Join(home, "own.yaml"), "bundled: false\n")
+	must.Do(t, os.MkdirAll(filepath.Join(project, ".git"), 0o700))
+	must.Write(t, filepath.Join(home, "own.yaml"), "bundled: false\n")
 	for name, text := range files {
 		name = filepath.Join(home, filepath.FromSlash(name))
 		if target, ok := strings.CutPrefix(text, "-> "); ok {
-			try(t, os.MkdirAll(filepath.Dir(name), 0o700))
+			must.Do(t, os.MkdirAll(filepath.Dir(name), 0o700))
 			if os.Symlink(filepath.FromSlash(target), name) != nil {
 				t.Skip("no symbolic links here")
 			}
 			continue
 		}
-		write(t, name, text)
+		must.Write(t, name, text)
 	}
 	return home, project
 }
@@ -103,9 +104,7 @@ func BenchmarkSources(b *testing.B) {
 	b.Setenv("HOME", dir)
 	b.Setenv("XDG_CONFIG_HOME", "")
 	for _, name := range []string{".agents/skills", ".claude/skills", "p/.git", "p/.agents/skills", "p/a/b/c"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, os.MkdirAll(filepath.Join(dir, name), 0o700))
 	}
 	s := config.Default()
 	for b.Loop() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -46,8 +47,8 @@ func pluginHome(t *testing.T, more map[string]string) (home, project string) {
 		"mine@market": []entry{in(at("mine", "3.0"), project), at("mine", "1.0")}, "theirs@market": []entry{in(at("theirs", "1.0"), home)},
 	}}
 	data, err := json.Marshal(record)
-	try(t, err)
-	write(t, filepath.Join(home, ".claude/plugins/installed_plugins.json"), string(data))
+	must.Do(t, err)
+	must.Write(t, filepath.Join(home, ".claude/plugins/installed_plugins.json"), string(data))
 	return home, project
 }
 
@@ -146,19 +147,19 @@ func TestPluginFolders(t *testing.T) {
 	})
 	for name, version := range map[string]string{"one": "0.10.1", "two": "local"} {
 		for _, v := range []string{"0.9.2", "0.10.0", version} {
-			write(t, filepath.Join(home, ".codex/plugins/cache/shop", name, v, "skills/v/SKILL.md"), aSkill("c-"+name+"-"+strings.ReplaceAll(v, ".", "-")))
+			must.Write(t, filepath.Join(home, ".codex/plugins/cache/shop", name, v, "skills/v/SKILL.md"), aSkill("c-"+name+"-"+strings.ReplaceAll(v, ".", "-")))
 		}
 	}
-	write(t, filepath.Join(home, ".codex/plugins/cache/shop/off/1/skills/h/SKILL.md"), aSkill("h"))
-	write(t, filepath.Join(home, ".codex/plugins/cache/shop/unknown/1/skills/i/SKILL.md"), aSkill("i"))
-	write(t, filepath.Join(home, ".codex/config.toml"), "model = \"m\"\n[plugins.\"one@shop\"]\nenabled = true\n[plugins.\"two@shop\"]\n[plugins.\"off@shop\"]\nenabled = false\n"+
+	must.Write(t, filepath.Join(home, ".codex/plugins/cache/shop/off/1/skills/h/SKILL.md"), aSkill("h"))
+	must.Write(t, filepath.Join(home, ".codex/plugins/cache/shop/unknown/1/skills/i/SKILL.md"), aSkill("i"))
+	must.Write(t, filepath.Join(home, ".codex/config.toml"), "model = \"m\"\n[plugins.\"one@shop\"]\nenabled = true\n[plugins.\"two@shop\"]\n[plugins.\"off@shop\"]\nenabled = false\n"+
 		"[plugins.\"gone@shop\"]\nenabled = true\n[plugins.\"x@../../..\"]\nenabled = true\n")
 	at := func(name string) string {
 		data, err := json.Marshal(filepath.Join(home, ".copilot", "installed-plugins", "m", name))
-		try(t, err)
+		must.Do(t, err)
 		return string(data)
 	}
-	write(t, filepath.Join(home, ".copilot", "config.json"), "// kept by Copilot\n"+
+	must.Write(t, filepath.Join(home, ".copilot", "config.json"), "// kept by Copilot\n"+
 		`{"installed_plugins": [{"name": "on", "marketplace": "m", "enabled": true, "cache_path": `+at("on")+`}, {"name": "off", "enabled": false, "cache_path": `+at("off")+`}]}`)
 	_, found, warned := skills(t, project)
 	want := []string{"plugin:on d", "plugin:on e", "plugin:one c-one-0-10-1", "plugin:three three", "plugin:two c-two-local", "plugin:two@folder b", "plugin:uno a"}
@@ -172,15 +173,15 @@ func TestPluginFolders(t *testing.T) {
 func TestPluginsSwitched(t *testing.T) {
 	home, project := pluginHome(t, nil)
 	settings := filepath.Join(home, ".claude", "settings.json")
-	write(t, settings, `{}`)
+	must.Write(t, settings, `{}`)
 	if _, found, _ := skills(t, project); len(found) > 0 {
 		t.Errorf("switched off, and found: %q", found)
 	}
-	write(t, settings, `{"enabledPlugins": {"alpha@market": true}}`)
+	must.Write(t, settings, `{"enabledPlugins": {"alpha@market": true}}`)
 	if _, found, _ := skills(t, project); len(found) != 1 {
 		t.Errorf("switched on, and found: %q", found)
 	}
-	write(t, filepath.Join(home, "own.yaml"), "bundled: false\nuser: false\n")
+	must.Write(t, filepath.Join(home, "own.yaml"), "bundled: false\nuser: false\n")
 	if _, found, _ := skills(t, project); len(found) > 0 {
 		t.Errorf("without folders of the user: %q", found)
 	}

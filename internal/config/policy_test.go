@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -21,15 +22,15 @@ func TestPolicy(t *testing.T) {
 	policy := func(dir string) *search.Policy {
 		t.Helper()
 		s, err := config.Read(dir, nil)
-		try(t, err)
+		must.Do(t, err)
 		return s.Policy()
 	}
-	write(t, shared, "roots: [{path: ../skills, label: team}]\n")
+	must.Write(t, shared, "roots: [{path: ../skills, label: team}]\n")
 	if p := policy(project); p != nil {
 		t.Errorf("policy %+v without a reason", p)
 	}
-	write(t, shared, "roots: [{path: ../skills, label: team}]\ndisabled: [p]\n")
-	write(t, own, "disabled:\n- a\n- b\nprojects:\n  p:\n    disabled: [c]\n  q: {disabled: [d]}\n"+
+	must.Write(t, shared, "roots: [{path: ../skills, label: team}]\ndisabled: [p]\n")
+	must.Write(t, own, "disabled:\n- a\n- b\nprojects:\n  p:\n    disabled: [c]\n  q: {disabled: [d]}\n"+
 		"trust: {project: ask, lower: [x]}\nroots: [{git: \"https://h/a/b\"}, {url: \"https://h/a/c\", trusted: true}]\n")
 	p := policy(filepath.Join(project, "sub"))
 	banned := func(name, file string, line int, within []string) search.Ban {
@@ -57,7 +58,7 @@ func TestProjectDisabled(t *testing.T) {
 	name := filepath.Join(project, ".agents", "repertoire.yaml")
 	for _, text := range []string{"order: [user]", "trust: {project: offer}", "usage: true", "limits: {files: 1}", "requires: {ignore: true}",
 		"install_dir: x", "user_dir: x", "projects: {}", "bundled: []", "roots: [{git: \"https://h/a\"}]", "roots: [{url: \"https://h/a\"}]"} {
-		write(t, name, text+"\n")
+		must.Write(t, name, text+"\n")
 		s := config.Default()
 		if err := s.ReadProject(name); err == nil {
 			t.Errorf("%s: no error", text)
@@ -71,14 +72,14 @@ func TestInstalled(t *testing.T) {
 	home := filepath.Dir(project)
 	data := filepath.Join(home, "data")
 	t.Setenv("REPERTOIRE_DATA", data)
-	try(t, os.MkdirAll(filepath.Join(data, "skills"), 0o700))
+	must.Do(t, os.MkdirAll(filepath.Join(data, "skills"), 0o700))
 	labels := func(o *config.Options) (list []string) {
 		t.Helper()
 		s, err := config.Read(project, o)
-		try(t, err)
+		must.Do(t, err)
 		var warned []error
 		sources, err := s.Sources(project, func(err error) { warned = append(warned, err) })
-		try(t, err)
+		must.Do(t, err)
 		for _, src := range sources {
 			list = append(list, src.Info().Label)
 		}
@@ -94,7 +95,7 @@ func TestInstalled(t *testing.T) {
 	if diff := cmp.Diff([]string{"root:flag"}, labels(&config.Options{Roots: []string{filepath.Join(home, "flag")}, OnlyRoots: true})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	write(t, filepath.Join(home, "own.yaml"), "install_dir: more\nuser_dir: flag\nbundled: [writing-skills]\norder: [user]\nroots: [{git: \"https://h/a/b\"}]\n")
+	must.Write(t, filepath.Join(home, "own.yaml"), "install_dir: more\nuser_dir: flag\nbundled: [writing-skills]\norder: [user]\nroots: [{git: \"https://h/a/b\"}]\n")
 	want = []string{"user", "installed", "project:team", "project:.codex", "bundled", "git:a/b", `git:a/b has not been fetched yet; run "skills index"`}
 	if diff := cmp.Diff(want, labels(nil)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

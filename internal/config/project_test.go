@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -40,21 +41,21 @@ func TestFindProjectFile(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			top, err := filepath.EvalSymlinks(t.TempDir())
-			try(t, err)
+			must.Do(t, err)
 			at := func(path string) string { return filepath.Join(top, filepath.FromSlash(path)) }
 			setHome(t, at("home"))
 			for _, dir := range []string{"home/p/a/b", "srv/a", tt.file + "/.agents/skills"} {
-				try(t, os.MkdirAll(at(dir), 0o700))
+				must.Do(t, os.MkdirAll(at(dir), 0o700))
 			}
 			if os.Symlink(at("home/p/a"), at("link")) != nil || os.Symlink(at("home/p/a"), at("srv/out")) != nil {
 				t.Skip("no symbolic links here")
 			}
 			if tt.git != "" {
-				try(t, os.MkdirAll(at(tt.git+"/.git"), 0o700))
+				must.Do(t, os.MkdirAll(at(tt.git+"/.git"), 0o700))
 			}
-			write(t, at(tt.file+"/.agents/repertoire.yaml"), "roots: []\n")
+			must.Write(t, at(tt.file+"/.agents/repertoire.yaml"), "roots: []\n")
 			got, err := config.FindProjectFile(at(tt.dir))
-			try(t, err)
+			must.Do(t, err)
 			want := ""
 			if tt.want {
 				want = at(tt.file + "/.agents/repertoire.yaml")
@@ -76,7 +77,7 @@ func TestFindProjectFile(t *testing.T) {
 func discovered(t *testing.T, dir, home string) bool {
 	t.Helper()
 	places, err := source.Discover(source.Search{WorkDir: dir, Home: home})
-	try(t, err)
+	must.Do(t, err)
 	for _, p := range places {
 		if p.Kind == source.KindProject {
 			return true
@@ -87,9 +88,9 @@ func discovered(t *testing.T, dir, home string) bool {
 
 func TestFindProjectFileOddly(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	try(t, err)
+	must.Do(t, err)
 	setHome(t, t.TempDir())
-	write(t, filepath.Join(dir, ".agents"), "a file where a folder is usual")
+	must.Write(t, filepath.Join(dir, ".agents"), "a file where a folder is usual")
 	if got, err := config.FindProjectFile(dir); got != "" || err != nil {
 		t.Errorf("found %q, error %v; want nothing", got, err)
 	}
@@ -103,7 +104,7 @@ func TestScope(t *testing.T) {
 	project := machine(t)
 	s := config.Default()
 	sources, err := s.Sources(project, nil)
-	try(t, err)
+	must.Do(t, err)
 	p := config.NewProject(filepath.Join(project, "sub"))
 	a := &search.Agent{Name: "a", Exclude: search.Rules{Sources: []string{"x"}}}
 	for _, dir := range []string{project, filepath.Join(project, "sub"), filepath.Join(project, "gone"), "", "relative"} {
@@ -133,7 +134,7 @@ func TestScopeElsewhere(t *testing.T) {
 	project := machine(t)
 	s := config.Default()
 	sources, err := s.Sources(project, nil)
-	try(t, err)
+	must.Do(t, err)
 	p := config.NewProject(project)
 	link := filepath.Join(t.TempDir(), "link")
 	if os.Symlink(project, link) != nil {
@@ -163,7 +164,7 @@ func TestToken(t *testing.T) {
 		name := ""
 		if tt.text != "" {
 			name = file
-			write(t, file, tt.text)
+			must.Write(t, file, tt.text)
 		}
 		got, err := config.Token(name)
 		if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // machine makes a home with a configuration and skills, and in it a project with
@@ -18,17 +19,17 @@ import (
 func machine(t *testing.T) (project string) {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
-	try(t, err)
+	must.Do(t, err)
 	setHome(t, home)
 	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "REPERTOIRE_DATA", "REPERTOIRE_DB"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("REPERTOIRE_CONFIG", filepath.Join(home, "own.yaml"))
 	project = filepath.Join(home, "p")
-	write(t, filepath.Join(home, "own.yaml"), "roots: [more]\ndb: own.db\nschedule: \"@every 1h\"\n")
-	write(t, filepath.Join(project, ".agents", "repertoire.yaml"), "roots: [{path: ../skills, label: team}]\n")
+	must.Write(t, filepath.Join(home, "own.yaml"), "roots: [more]\ndb: own.db\nschedule: \"@every 1h\"\n")
+	must.Write(t, filepath.Join(project, ".agents", "repertoire.yaml"), "roots: [{path: ../skills, label: team}]\n")
 	for _, dir := range []string{"more", "flag", "p/skills", ".claude/skills", "p/.git", "p/sub", "p/.codex/skills"} {
-		try(t, os.MkdirAll(filepath.Join(home, filepath.FromSlash(dir)), 0o700))
+		must.Do(t, os.MkdirAll(filepath.Join(home, filepath.FromSlash(dir)), 0o700))
 	}
 	return project
 }
@@ -39,7 +40,7 @@ func roots(t *testing.T, s config.Settings, dir string) []string {
 	var list []string
 	for _, r := range s.Roots {
 		rel, err := filepath.Rel(dir, r.Path)
-		try(t, err)
+		must.Do(t, err)
 		list = append(list, filepath.ToSlash(rel))
 	}
 	return list
@@ -70,7 +71,7 @@ func TestRead(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("REPERTOIRE_DB", tt.db)
 			s, err := config.Read(tt.dir, tt.options)
-			try(t, err)
+			must.Do(t, err)
 			if diff := cmp.Diff(tt.roots, roots(t, s, home)); diff != "" || s.DB != tt.wantDB {
 				t.Errorf("catalog file %q, want %q; roots (-want +got)\n%s", s.DB, tt.wantDB, diff)
 			}
@@ -87,9 +88,9 @@ func TestRead(t *testing.T) {
 func TestSources(t *testing.T) {
 	project := machine(t)
 	s, err := config.Read(project, nil)
-	try(t, err)
+	must.Do(t, err)
 	sources, err := s.Sources(project, nil)
-	try(t, err)
+	must.Do(t, err)
 	var got []string
 	for _, src := range sources {
 		got = append(got, src.Info().Kind+" "+src.Info().Label)
@@ -115,7 +116,7 @@ func TestUnreachable(t *testing.T) {
 	var warned []error
 	for _, warn := range []func(error){nil, func(err error) { warned = append(warned, err) }} {
 		sources, err := s.Sources(project, warn)
-		try(t, err)
+		must.Do(t, err)
 		var labels []string
 		for _, src := range sources {
 			labels = append(labels, src.Info().Label)

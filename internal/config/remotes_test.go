@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestRemotes: roots from elsewhere are sources of what was fetched, and say what was not.
@@ -28,7 +29,7 @@ func TestRemotes(t *testing.T) {
 		t.Errorf("%+v", roots)
 	}
 	sources, err := s.Sources(home, nil)
-	try(t, err)
+	must.Do(t, err)
 	var said []string
 	for _, src := range sources {
 		for _, err := range src.Skills(t.Context(), nil) {
@@ -57,7 +58,7 @@ func TestElsewhereHidesNothing(t *testing.T) {
 	home := t.TempDir()
 	setHome(t, home)
 	mine := filepath.Join(home, "mine")
-	write(t, filepath.Join(mine, "pdf", "SKILL.md"), "---\nname: pdf\ndescription: Mine.\n---\n")
+	must.Write(t, filepath.Join(mine, "pdf", "SKILL.md"), "---\nname: pdf\ndescription: Mine.\n---\n")
 	far := config.Root{Path: filepath.Join(home, "far"), Label: "far", URL: "https://far.example/a.zip"}
 	for _, tt := range []struct {
 		trusted bool
@@ -72,7 +73,7 @@ func TestElsewhereHidesNothing(t *testing.T) {
 		far.Trusted = tt.trusted
 		s := config.Settings{Roots: []config.Root{far}, User: true, UserDir: mine, Bundled: true, Order: tt.order}
 		sources, err := s.Sources(home, nil)
-		try(t, err)
+		must.Do(t, err)
 		var got []string
 		for i, src := range sources {
 			got = append(got, src.Info().Label)
@@ -94,17 +95,17 @@ func TestArchiveRoot(t *testing.T) {
 	t.Setenv("REPERTOIRE_DATA", filepath.Join(home, "data"))
 	t.Setenv("REPERTOIRE_CONFIG", filepath.Join(home, "config.yaml"))
 	archive := filepath.Join(home, "team.zip")
-	write(t, archive, zipped(t, "pdf/SKILL.md", "---\nname: pdf\ndescription: Reads.\n---\n"))
-	write(t, filepath.Join(home, "folder.zip", "ocr", "SKILL.md"), "---\nname: ocr\ndescription: Sees.\n---\n")
+	must.Write(t, archive, zipped(t, "pdf/SKILL.md", "---\nname: pdf\ndescription: Reads.\n---\n"))
+	must.Write(t, filepath.Join(home, "folder.zip", "ocr", "SKILL.md"), "---\nname: ocr\ndescription: Sees.\n---\n")
 	s, err := config.Read(home, &config.Options{Roots: []string{archive, filepath.Join(home, "folder.zip")}, OnlyRoots: true})
-	try(t, err)
-	try(t, s.Fetch()(t.Context()))
+	must.Do(t, err)
+	must.Do(t, s.Fetch()(t.Context()))
 	sources, err := s.Sources(home, nil)
-	try(t, err)
+	must.Do(t, err)
 	var got []string
 	for _, src := range sources {
 		for ref, err := range src.Skills(t.Context(), nil) {
-			try(t, err)
+			must.Do(t, err)
 			got = append(got, src.Info().Label+" "+ref.Path)
 		}
 	}
@@ -121,9 +122,9 @@ func zipped(t *testing.T, name, text string) string {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	f, err := w.Create(name)
-	try(t, err)
+	must.Do(t, err)
 	_, err = f.Write([]byte(text))
-	try(t, err)
-	try(t, w.Close())
+	must.Do(t, err)
+	must.Do(t, w.Close())
 	return b.String()
 }

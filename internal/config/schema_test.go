@@ -12,17 +12,18 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // validator returns a function that validates YAML against the published schema.
 func validator(t *testing.T, project bool) func(text string) error {
 	t.Helper()
 	data, err := json.Marshal(config.Schema(project))
-	try(t, err)
+	must.Do(t, err)
 	var s jsonschema.Schema
-	try(t, json.Unmarshal(data, &s))
+	must.Do(t, json.Unmarshal(data, &s))
 	resolved, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
-	try(t, err)
+	must.Do(t, err)
 	return func(text string) error {
 		var value any
 		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
@@ -32,8 +33,8 @@ func validator(t *testing.T, project bool) func(text string) error {
 			value = map[string]any{}
 		}
 		data, err := json.Marshal(value)
-		try(t, err)
-		try(t, json.Unmarshal(data, &value))
+		must.Do(t, err)
+		must.Do(t, json.Unmarshal(data, &value))
 		return resolved.Validate(value)
 	}
 }
@@ -43,19 +44,19 @@ func TestSchemaKeys(t *testing.T) {
 	for _, project := range []bool{false, true} {
 		name := filepath.Join(t.TempDir(), ".agents", "repertoire.yaml")
 		w := schemaWalk{func(path []string, key string) {
-			write(t, name, nested(append(slices.Clone(path), key)))
+			must.Write(t, name, nested(append(slices.Clone(path), key)))
 			if got := readAs(name, project); strings.Contains(got, "no key") {
 				t.Errorf("the schema has %v, key %q: %s", path, key, got)
 			}
-			write(t, name, nested(append(slices.Clone(path), key+"x")))
+			must.Write(t, name, nested(append(slices.Clone(path), key+"x")))
 			if got := readAs(name, project); !strings.Contains(got, "no key") {
 				t.Errorf("the parser reads %v, key %q: %s", path, key+"x", got)
 			}
 		}, 0}
 		data, err := json.Marshal(config.Schema(project))
-		try(t, err)
+		must.Do(t, err)
 		var top map[string]any
-		try(t, json.Unmarshal(data, &top))
+		must.Do(t, json.Unmarshal(data, &top))
 		w.walk(top, nil)
 		if w.keys < map[bool]int{false: 60, true: 10}[project] {
 			t.Errorf("found %d keys", w.keys)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -40,9 +41,9 @@ func TestAgentKeys(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	setHome(t, home)
 	name := filepath.Join(dir, "conf", "config.yaml")
-	write(t, name, strings.Replace(agentText, "../more/../more/facts", "../conf/./more/facts/", 1))
+	must.Write(t, name, strings.Replace(agentText, "../more/../more/facts", "../conf/./more/facts/", 1))
 	s := config.Default()
-	try(t, s.ReadUser(name))
+	must.Do(t, s.ReadUser(name))
 	want := []*search.Agent{
 		{Name: "writer", Prompt: "You write.\nBriefly.\n", Instructions: "Sign nothing.",
 			Uses:   []string{"style", "team/tone", "preloaded:facts/.", "preloaded:more/facts/.", "preloaded:abs/facts/."},
@@ -70,7 +71,7 @@ func TestAgentKeys(t *testing.T) {
 	got := make(map[string]string)
 	for _, set := range config.Show(s, nil) {
 		data, err := json.Marshal(set.Value)
-		try(t, err)
+		must.Do(t, err)
 		got[set.Key] += strings.NewReplacer(dir, "DIR", home, "HOME").Replace(string(data))
 	}
 	for key, want := range map[string]string{
@@ -96,12 +97,12 @@ func TestPreloadedSources(t *testing.T) {
 	home := t.TempDir()
 	setHome(t, home)
 	name := filepath.Join(home, "config.yaml")
-	write(t, name, "user: false\nproject: false\nagents: {a: {uses_skills: [./there, ./absent]}}\n")
-	write(t, filepath.Join(home, "there", "SKILL.md"), "---\nname: there\ndescription: Is there.\n---\n")
+	must.Write(t, name, "user: false\nproject: false\nagents: {a: {uses_skills: [./there, ./absent]}}\n")
+	must.Write(t, filepath.Join(home, "there", "SKILL.md"), "---\nname: there\ndescription: Is there.\n---\n")
 	s, err := config.Read(home, &config.Options{File: name})
-	try(t, err)
+	must.Do(t, err)
 	sources, err := s.Sources(home, func(err error) { t.Error(err) })
-	try(t, err)
+	must.Do(t, err)
 	var labels []string
 	for i, src := range sources {
 		info := src.Info()
@@ -114,7 +115,7 @@ func TestPreloadedSources(t *testing.T) {
 		t.Errorf("sources %q", labels)
 	}
 	s, err = config.Read(home, &config.Options{File: name, Roots: []string{home}, OnlyRoots: true})
-	if try(t, err); len(s.Preloaded) > 0 {
+	if must.Do(t, err); len(s.Preloaded) > 0 {
 		t.Errorf("beside the only root: %+v", s.Preloaded)
 	}
 }
@@ -146,7 +147,7 @@ func TestAgentKeyErrors(t *testing.T) {
 		"scripts: [{skills: x, agent: a}]\n":                             `1: scripts: no key "agent"; there are: executor, network, output, runtime, skills, sources, timeout`,
 	} {
 		name := filepath.Join(t.TempDir(), "c.yaml")
-		write(t, name, text)
+		must.Write(t, name, text)
 		s := config.Default()
 		err := s.ReadUser(name)
 		if err == nil || err.Error() != name+":"+want {
@@ -160,10 +161,10 @@ func TestAgentKeyErrors(t *testing.T) {
 func TestProjectAgents(t *testing.T) {
 	dir := t.TempDir()
 	setHome(t, filepath.Join(dir, "home"))
-	try(t, os.MkdirAll(filepath.Join(dir, "p", ".git"), 0o700))
+	must.Do(t, os.MkdirAll(filepath.Join(dir, "p", ".git"), 0o700))
 	name := filepath.Join(dir, "p", ".agents", "repertoire.yaml")
 	read := func(keys string) (config.Settings, error) {
-		write(t, name, "agents: {a: {"+keys+"}}\n")
+		must.Write(t, name, "agents: {a: {"+keys+"}}\n")
 		s := config.Default()
 		return s, s.ReadProject(name)
 	}
@@ -186,13 +187,13 @@ func TestProjectAgents(t *testing.T) {
 		}
 	}
 	s, err := read("prompt: p, instructions: i, uses_skills: [x, \"project:./y/z\"], executor: virtual, script: {timeout: 60s, output: 1048576, network: []}")
-	try(t, err)
+	must.Do(t, err)
 	want := []*search.Agent{{Name: "a", Prompt: "p", Instructions: "i", Uses: []string{"x", "project:./y/z"}, Foreign: true,
 		Script: search.Script{Executor: "virtual", Timeout: time.Minute, Output: 1 << 20, Network: []int{}}}}
 	if diff := cmp.Diff(want, s.Agents, withoutPlaces); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	write(t, name, "scripts: [{skills: x}]\n")
+	must.Write(t, name, "scripts: [{skills: x}]\n")
 	if err := s.ReadProject(name); err == nil || !strings.HasSuffix(err.Error(), ":1: scripts: a project's configuration cannot set this; move it to your own") {
 		t.Errorf("scripts of a project: %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
 	"github.com/repertoire-skills/repertoire/search"
@@ -21,19 +22,6 @@ import (
 )
 
 func TestMain(m *testing.M) { testsize.Main(m) }
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func write(t testing.TB, path, text string) {
-	t.Helper()
-	try(t, os.MkdirAll(filepath.Dir(path), 0o700))
-	try(t, os.WriteFile(path, []byte(text), 0o600))
-}
 
 // setHome makes dir the user's home.
 func setHome(t *testing.T, dir string) {
@@ -145,9 +133,9 @@ func TestSettings(t *testing.T) {
 			dir, home := t.TempDir(), t.TempDir()
 			setHome(t, home)
 			name := filepath.Join(dir, "config.yaml")
-			write(t, name, tt.text)
+			must.Write(t, name, tt.text)
 			got := config.Default()
-			try(t, got.ReadUser(name))
+			must.Do(t, got.ReadUser(name))
 			if diff := cmp.Diff(tt.want, symbolic(got, dir, home), withoutPlaces); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -295,7 +283,7 @@ func TestSettingsErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			name := filepath.Join(t.TempDir(), "config.yaml")
-			write(t, name, tt.text)
+			must.Write(t, name, tt.text)
 			s := config.Default()
 			err := s.ReadUser(name)
 			if err == nil {
@@ -368,10 +356,10 @@ func TestProjectSettings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		out, err := filepath.EvalSymlinks(t.TempDir())
-		try(t, err)
+		must.Do(t, err)
 		project := filepath.Join(out, "p")
 		for _, dir := range []string{"p/.git", "p/.agents", "beside/deep"} {
-			try(t, os.MkdirAll(filepath.Join(out, dir), 0o700))
+			must.Do(t, os.MkdirAll(filepath.Join(out, dir), 0o700))
 		}
 		if os.Symlink(filepath.Join("..", "beside"), filepath.Join(project, "linked")) != nil && strings.Contains(tt.text, "linked") {
 			continue
@@ -381,7 +369,7 @@ func TestProjectSettings(t *testing.T) {
 		s.Roots = []config.Root{{Path: "/mine", Label: "mine"}, {Path: "/yours", Label: "project:yours"}}
 		s.Agents = []*search.Agent{{Name: "reviewer", Exclude: search.Rules{Tags: []string{"secret"}}}}
 		name := filepath.Join(project, ".agents", "repertoire.yaml")
-		write(t, name, strings.ReplaceAll(tt.text, "DIR", project))
+		must.Write(t, name, strings.ReplaceAll(tt.text, "DIR", project))
 		err = s.ReadProject(name)
 		got := ""
 		if err != nil {
@@ -401,7 +389,7 @@ func TestProjectSettings(t *testing.T) {
 func TestUnreadableSettings(t *testing.T) {
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large.yaml")
-	write(t, large, strings.Repeat("# comment\n", 110_000))
+	must.Write(t, large, strings.Repeat("# comment\n", 110_000))
 	var s config.Settings
 	if err := s.ReadUser(filepath.Join(dir, "none.yaml")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v, want %v", err, fs.ErrNotExist)
@@ -432,7 +420,7 @@ func TestConfigFile(t *testing.T) {
 	}
 	t.Setenv("REPERTOIRE_CONFIG", "")
 	dir, err := os.UserConfigDir()
-	try(t, err)
+	must.Do(t, err)
 	if name, err := config.File(); name != filepath.Join(dir, "repertoire", "config.yaml") || err != nil {
 		t.Errorf("File() = %s, %v", name, err)
 	}
@@ -495,7 +483,7 @@ func FuzzSettings(f *testing.F) {
 	f.Add("agents: {a: {include: {names: [\"[a-\", b*]}, pinned: [c, d/e]}}\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		name := filepath.Join(t.TempDir(), "fuzzed-configuration.yaml")
-		write(t, name, text)
+		must.Write(t, name, text)
 		var own, project config.Settings
 		for _, err := range []error{own.ReadUser(name), project.ReadProject(name)} {
 			if err != nil && !strings.Contains(err.Error(), name) {

@@ -7,22 +7,15 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // touch makes a file, last written at a time.
 func touch(t *testing.T, name string, at time.Time) {
 	t.Helper()
-	try(t, os.MkdirAll(filepath.Dir(name), 0o700))
-	try(t, os.WriteFile(name, []byte("x"), 0o600))
-	try(t, os.Chtimes(name, at, at))
+	must.Write(t, name, "x")
+	must.Do(t, os.Chtimes(name, at, at))
 }
 
 func exists(name string) bool {
@@ -68,10 +61,10 @@ func TestRemoveUnused(t *testing.T) {
 		touch(t, filepath.Join(dir, tt.name), tt.at)
 	}
 	folders, err := os.ReadDir(dir)
-	try(t, err)
+	must.Do(t, err)
 	for _, f := range folders {
 		if f.Name() != "888888888888" {
-			try(t, os.Chtimes(filepath.Join(dir, f.Name()), old, old))
+			must.Do(t, os.Chtimes(filepath.Join(dir, f.Name()), old, old))
 		}
 	}
 	linked := os.Symlink(filepath.Dir(beside), filepath.Join(dir, "dddddddddddd")) == nil
@@ -95,19 +88,19 @@ func TestDefaultDB(t *testing.T) {
 	t.Setenv("REPERTOIRE_CACHE", cache)
 	disk := func(dir, label string) *source.FS {
 		s, err := source.Dir(dir, &source.Options{Label: label})
-		try(t, err)
+		must.Do(t, err)
 		return s
 	}
 	one, two := t.TempDir(), t.TempDir()
 	embedded, err := source.New(fstest.MapFS{}, &source.Options{Label: "bundled"})
-	try(t, err)
+	must.Do(t, err)
 	seen := make(map[string]string)
 	for name, sources := range map[string][]source.Source{
 		"none": nil, "one": {disk(one, "a")}, "other label": {disk(one, "b")}, "other folder": {disk(two, "a")},
 		"both": {disk(one, "a"), disk(two, "b")}, "both the other way": {disk(two, "b"), disk(one, "a")}, "embedded": {embedded},
 	} {
 		db, err := DefaultDB(sources)
-		try(t, err)
+		must.Do(t, err)
 		if other, ok := seen[db]; ok {
 			t.Errorf("%q and %q share %s", name, other, db)
 		}
@@ -128,19 +121,19 @@ func TestUsedIsKept(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("REPERTOIRE_CACHE", cache)
 	src, err := source.New(fstest.MapFS{}, &source.Options{Label: "a"})
-	try(t, err)
+	must.Do(t, err)
 	other, err := source.New(fstest.MapFS{}, &source.Options{Label: "b"})
-	try(t, err)
+	must.Do(t, err)
 	used, err := DefaultDB([]source.Source{src})
-	try(t, err)
+	must.Do(t, err)
 	old := time.Now().Add(-31 * 24 * time.Hour)
 	unused := filepath.Join(cache, "0123456789ab", "catalog.db")
 	for _, name := range []string{used, unused} {
 		touch(t, name, old)
-		try(t, os.Chtimes(filepath.Dir(name), old, old))
+		must.Do(t, os.Chtimes(filepath.Dir(name), old, old))
 	}
 	_, err = DefaultDB([]source.Source{src}) // opened again
-	try(t, err)
+	must.Do(t, err)
 	if !exists(unused) {
 		t.Error("opening a catalog that is there removed another one")
 	}
@@ -148,7 +141,7 @@ func TestUsedIsKept(t *testing.T) {
 		t.Errorf("the file looks changed because it was opened: %v, %v", info.ModTime(), err)
 	}
 	_, err = DefaultDB([]source.Source{other}) // a new one
-	try(t, err)
+	must.Do(t, err)
 	if !exists(used) || exists(unused) {
 		t.Errorf("used is there: %t, unused is there: %t; want true, false", exists(used), exists(unused))
 	}
@@ -156,9 +149,9 @@ func TestUsedIsKept(t *testing.T) {
 
 func TestCacheDir(t *testing.T) {
 	wd, err := os.Getwd()
-	try(t, err)
+	must.Do(t, err)
 	user, err := os.UserCacheDir()
-	try(t, err)
+	must.Do(t, err)
 	for env, want := range map[string]string{"rel/x": filepath.Join(wd, "rel", "x"), wd: wd, "": filepath.Join(user, "repertoire")} {
 		t.Setenv("REPERTOIRE_CACHE", env)
 		if got, err := cacheDir(); got != want || err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/internal/detect"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // program serves answers by method and path; other requests get 404, and an answer that
@@ -60,13 +61,9 @@ func listen(t *testing.T, h http.HandlerFunc) int {
 func port(t *testing.T, l net.Listener) int {
 	t.Helper()
 	_, text, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return n
 }
 
@@ -74,9 +71,7 @@ func port(t *testing.T, l net.Listener) int {
 func closed(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer l.Close()
 	return port(t, l)
 }
@@ -198,9 +193,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 // others are found.
 func TestSilence(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer l.Close()
 	drips := listen(t, func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
@@ -240,9 +233,7 @@ func TestIPv6(t *testing.T) {
 // TestOneConnectionAtATime: simple servers serve no other connection while one is open.
 func TestOneConnectionAtATime(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer l.Close()
 	go func() {
 		for {

@@ -12,13 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // found returns the findings in a folder as lines: severity, rule, place, message.
 func found(t *testing.T, dir string) []string {
 	t.Helper()
 	r, err := doctor.Folders(t.Context(), []string{dir}, false)
-	try(t, err)
+	must.Do(t, err)
 	var list []string
 	for _, f := range r.Findings {
 		name := filepath.ToSlash(strings.TrimPrefix(f.Path, dir+string(filepath.Separator)))
@@ -96,7 +97,7 @@ func TestScripts(t *testing.T) {
 		"scripts/module.py": "TABLE = {}\n",
 	})
 	for _, name := range []string{"bare.py", "ok.sh", "crlf.sh"} {
-		try(t, os.Chmod(filepath.Join(dir, "scripts", name), 0o755))
+		must.Do(t, os.Chmod(filepath.Join(dir, "scripts", name), 0o755))
 	}
 	want := []string{
 		"note script-crlf scripts/crlf.sh:0: the #! line ends with a carriage return, so the system finds no interpreter: scripts/crlf.sh",

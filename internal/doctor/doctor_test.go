@@ -13,17 +13,11 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // files are the skills of the tests; more shadows two of lib.
 var files = map[string]map[string]string{
@@ -50,25 +44,24 @@ func catalog(t *testing.T) (c *repertoire.Catalog, reports []repertoire.Report, 
 		lib[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	memory, err := source.New(lib, &source.Options{Label: "lib", Priority: 2})
-	try(t, err)
+	must.Do(t, err)
 	dir, err = filepath.EvalSymlinks(t.TempDir())
-	try(t, err)
+	must.Do(t, err)
 	for name, text := range files["more"] {
-		try(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
-		try(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		must.Write(t, filepath.Join(dir, name), text)
 	}
-	try(t, os.MkdirAll(filepath.Join(dir, "lower"), 0o700))
-	try(t, os.WriteFile(filepath.Join(dir, "lower", "Skill.md"), nil, 0o600))
+	must.Do(t, os.MkdirAll(filepath.Join(dir, "lower"), 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "lower", "Skill.md"), nil, 0o600))
 	disk, err := source.Dir(dir, &source.Options{Label: "more", Priority: 1})
-	try(t, err)
+	must.Do(t, err)
 	c, err = repertoire.Open(t.Context(), repertoire.Config{
 		Sources: []source.Source{memory, disk}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
 		Agents: []*repertoire.Agent{{Name: "bird", Include: repertoire.Rules{Names: []string{"canary"}}}, {Name: "all"}},
 	})
-	try(t, err)
-	t.Cleanup(func() { try(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	reports, err = c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	return c, reports, dir
 }
 
@@ -86,7 +79,7 @@ func lines(r *doctor.Report, dir string) []string {
 func TestCatalog(t *testing.T) {
 	c, reports, dir := catalog(t)
 	r, err := doctor.Catalog(t.Context(), c, doctor.Options{Reports: reports})
-	try(t, err)
+	must.Do(t, err)
 	want := []string{
 		"error agent unseen   configuration",
 		"error missing-description unseen lib broken lib:broken/SKILL.md",
@@ -128,7 +121,7 @@ func counted(list []string) map[string]int {
 func TestStrict(t *testing.T) {
 	c, reports, dir := catalog(t)
 	r, err := doctor.Catalog(t.Context(), c, doctor.Options{Strict: true, Reports: reports})
-	try(t, err)
+	must.Do(t, err)
 	for _, want := range []string{
 		"error name-case author lib Odd lib:odd/SKILL.md",
 		"error missing-description unseen lib broken lib:broken/SKILL.md",
@@ -153,11 +146,11 @@ func TestInSkill(t *testing.T) {
 		}
 	}
 	_, err := c.Owner().RescanAll(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	reports, err := c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	r, err := doctor.Catalog(t.Context(), c, doctor.Options{Reports: reports})
-	try(t, err)
+	must.Do(t, err)
 	got := counted(lines(r, dir))
 	for _, want := range []string{
 		"note dangling-link unseen more  DIR/link",
@@ -173,7 +166,7 @@ func TestInSkill(t *testing.T) {
 func TestFolders(t *testing.T) {
 	_, _, dir := catalog(t)
 	r, err := doctor.Folders(t.Context(), []string{filepath.Join(dir, "cat"), dir}, false)
-	try(t, err)
+	must.Do(t, err)
 	if r.Skills != 3 || r.Errors+r.Warnings != 0 || r.Notes != 1 {
 		t.Errorf("report %+v", r)
 	}
@@ -192,11 +185,11 @@ func TestSources(t *testing.T) {
 	var sources []source.Source
 	for _, name := range []string{dir, filepath.Join(dir, "none")} {
 		src, err := source.Dir(name, nil)
-		try(t, err)
+		must.Do(t, err)
 		sources = append(sources, src)
 	}
 	r, err := doctor.Sources(t.Context(), sources, true)
-	try(t, err)
+	must.Do(t, err)
 	if r.Skills != 2 || r.Errors != 0 || r.Warnings != 1 || r.Notes != 1 || r.Findings[0].Path != filepath.Join(dir, "none") {
 		t.Errorf("report %+v", r)
 	}
@@ -242,13 +235,13 @@ func TestJSON(t *testing.T) {
 	var r doctor.Report
 	r.Add()
 	data, err := json.Marshal(&r)
-	try(t, err)
+	must.Do(t, err)
 	if want := `{"skills":0,"not_analysed":0,"errors":0,"warnings":0,"notes":0,"ignored":0,"problems":[]}`; string(data) != want {
 		t.Errorf("got %s, want %s", data, want)
 	}
 	data, err = json.Marshal(doctor.Finding{Source: "s", Skill: "cat", Cost: doctor.Confusing,
 		Problem: skill.Problem{Rule: "r", Severity: skill.Note, Path: "p", Line: 3, Message: "m", Hint: "h"}})
-	try(t, err)
+	must.Do(t, err)
 	if want := `{"source":"s","skill":"cat","cost":"confusing","rule":"r","severity":"note","path":"p","line":3,"message":"m","hint":"h"}`; string(data) != want {
 		t.Errorf("got %s, want %s", data, want)
 	}
@@ -264,7 +257,7 @@ func TestHeld(t *testing.T) {
 	var sources []source.Source
 	for _, kind := range []string{source.KindProject, source.KindUser} {
 		s, err := source.Files(files, &source.Options{Label: kind, Kind: kind})
-		try(t, err)
+		must.Do(t, err)
 		sources = append(sources, s)
 	}
 	ban := func(name string, line int, within ...string) search.Ban {
@@ -274,12 +267,12 @@ func TestHeld(t *testing.T) {
 		Sources: sources, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
 		Policy: &repertoire.Policy{Ask: []string{source.KindProject}, Disabled: []search.Ban{ban("soup", 2), ban("sooup", 3), ban("cake", 4, "nowhere")}},
 	})
-	try(t, err)
-	t.Cleanup(func() { try(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	r, err := doctor.Catalog(t.Context(), c, doctor.Options{})
-	try(t, err)
+	must.Do(t, err)
 	var got []string
 	for _, f := range r.Findings {
 		if f.Rule != "near-duplicate" {

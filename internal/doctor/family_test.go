@@ -2,7 +2,6 @@ package doctor_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -17,11 +17,10 @@ import (
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	try(t, err)
+	must.Do(t, err)
 	for name, text := range files {
 		name = filepath.Join(dir, filepath.FromSlash(name))
-		try(t, os.MkdirAll(filepath.Dir(name), 0o700))
-		try(t, os.WriteFile(name, []byte(text), 0o600))
+		must.Write(t, name, text)
 	}
 	return dir
 }
@@ -30,16 +29,16 @@ func write(t *testing.T, files map[string]string) string {
 func examine(t *testing.T, files map[string]string, agents ...*repertoire.Agent) *doctor.Report {
 	t.Helper()
 	src, err := source.Dir(write(t, files), &source.Options{Label: "lib"})
-	try(t, err)
+	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{
 		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never, Agents: agents,
 	})
-	try(t, err)
-	t.Cleanup(func() { try(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	r, err := doctor.Catalog(t.Context(), c, doctor.Options{})
-	try(t, err)
+	must.Do(t, err)
 	return r
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -28,9 +29,9 @@ var sick = map[string]string{
 func fixes(t *testing.T, dir, fetched string, o *source.Options) []*doctor.Fix {
 	t.Helper()
 	src, err := source.Dir(dir, o)
-	try(t, err)
+	must.Do(t, err)
 	list, err := doctor.Fixes(t.Context(), []source.Source{src, src}, fetched)
-	try(t, err)
+	must.Do(t, err)
 	return list
 }
 
@@ -41,7 +42,7 @@ func TestFix(t *testing.T) {
 	var got []string
 	for _, f := range list {
 		got = append(got, f.Rules...)
-		try(t, f.Apply(t.Context()))
+		must.Do(t, f.Apply(t.Context()))
 		if !f.Written || f.Warning != "" || !strings.Contains(f.Diff, f.Path) {
 			t.Errorf("%+v", f)
 		}
@@ -81,7 +82,7 @@ func TestFixKeepsAway(t *testing.T) {
 		t.Errorf("fetched skills have %d fixes", len(list))
 	}
 	memory, err := source.Files(sick, nil)
-	try(t, err)
+	must.Do(t, err)
 	if list, err := doctor.Fixes(t.Context(), []source.Source{memory}, ""); len(list) != 0 || err != nil {
 		t.Errorf("skills in memory have %d fixes, %v", len(list), err)
 	}
@@ -102,7 +103,7 @@ func TestFixKeepsAway(t *testing.T) {
 func TestFixChanged(t *testing.T) {
 	dir := write(t, sick)
 	list := fixes(t, dir, "", nil)
-	try(t, os.WriteFile(list[0].Path, []byte("mine"), 0o600))
+	must.Do(t, os.WriteFile(list[0].Path, []byte("mine"), 0o600))
 	if err := list[0].Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "changed meanwhile") || list[0].Written {
 		t.Errorf("a changed file: %v", err)
 	}
@@ -110,7 +111,7 @@ func TestFixChanged(t *testing.T) {
 		t.Errorf("the file became %q", text)
 	}
 	// Without its SKILL.md the skill is gone, and nobody can tell that the finding is.
-	try(t, os.Remove(list[1].Path))
+	must.Do(t, os.Remove(list[1].Path))
 	if err := list[1].Apply(t.Context()); err == nil || list[1].Written {
 		t.Errorf("a removed file: %v", err)
 	}

@@ -2,7 +2,6 @@ package doctor_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -63,13 +63,13 @@ const sarifSchema = `{
 func TestSARIF(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "w")
 	out, err := json.Marshal(report(dir).SARIF(dir, "1.0"))
-	try(t, err)
+	must.Do(t, err)
 	var schema jsonschema.Schema
-	try(t, json.Unmarshal([]byte(sarifSchema), &schema))
+	must.Do(t, json.Unmarshal([]byte(sarifSchema), &schema))
 	resolved, err := schema.Resolve(nil)
-	try(t, err)
+	must.Do(t, err)
 	var any any
-	try(t, json.Unmarshal(out, &any))
+	must.Do(t, json.Unmarshal(out, &any))
 	if err := resolved.Validate(any); err != nil {
 		t.Error(err)
 	}
@@ -93,7 +93,7 @@ func TestSARIF(t *testing.T) {
 			}
 		}
 	}
-	try(t, json.Unmarshal(out, &log))
+	must.Do(t, json.Unmarshal(out, &log))
 	run := log.Runs[0]
 	base := run.OriginalURIBaseIDs["SRCROOT"].URI
 	if !strings.HasPrefix(base, "file:///") || !strings.HasSuffix(base, "/w/") {
@@ -125,7 +125,7 @@ func TestSARIF(t *testing.T) {
 func TestGitHub(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "w")
 	var out strings.Builder
-	try(t, report(dir).GitHub(&out, dir))
+	must.Do(t, report(dir).GitHub(&out, dir))
 	outside := strings.ReplaceAll(filepath.Join(filepath.Dir(dir), "x", "SKILL.md"), ":", "%3A")
 	want := "::error title=missing-name::lib:cat/SKILL.md: missing name\n" +
 		"::warning file=a b/100%25%2C%3A.md,line=3,title=fetch-and-run::fetches it: 100 %25 (read it)\n" +
@@ -158,19 +158,18 @@ func TestInspect(t *testing.T) {
 		"more/reqest/SKILL.md":      "---\nname: reqest\ndescription: Rests reqest when asked.\n---\nRest.\n",
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	try(t, err)
+	must.Do(t, err)
 	for name, text := range files {
-		try(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
-		try(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		must.Write(t, filepath.Join(dir, name), text)
 	}
 	var sources []source.Source
 	for i, label := range []string{"lib", "more"} {
 		src, err := source.Dir(filepath.Join(dir, label), &source.Options{Label: label, Priority: i})
-		try(t, err)
+		must.Do(t, err)
 		sources = append(sources, src)
 	}
 	r, err := doctor.Sources(t.Context(), sources, false)
-	try(t, err)
+	must.Do(t, err)
 	want := []string{
 		"error lookalike-name confusing more req\u0435st DIR/more/req\u0435st/SKILL.md",
 		"warning similar-name confusing lib reqeust DIR/lib/reqeust/SKILL.md",

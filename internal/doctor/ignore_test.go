@@ -9,6 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -21,7 +22,7 @@ func TestIgnore(t *testing.T) {
 	var sources []source.Source
 	for label, kind := range map[string]string{"own": source.KindUser, "project:x": source.KindProject} {
 		src, err := source.New(fstest.MapFS{}, &source.Options{Label: label, Kind: kind})
-		try(t, err)
+		must.Do(t, err)
 		sources = append(sources, src)
 	}
 	find := func(label, id, rule string, family ...string) doctor.Finding {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -22,14 +23,14 @@ func TestNeeds(t *testing.T) {
 		files[name+"/SKILL.md"] = "---\nname: " + name + "\ndescription: Does what " + name + " does. Use when it is due.\nrequires: " + requires + "\n---\nDo it.\n"
 	}
 	src, err := source.Files(files, &source.Options{Label: "lib"})
-	try(t, err)
+	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "c.db"), Schedule: repertoire.Never})
-	try(t, err)
-	t.Cleanup(func() { try(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	r, err := doctor.Catalog(t.Context(), c, doctor.Options{})
-	try(t, err)
+	must.Do(t, err)
 	var got []string
 	for _, f := range r.Findings {
 		if f.Rule == "unavailable" || strings.Contains(f.Rule, "requirement") {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -14,13 +15,9 @@ func TestFixRestores(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "SKILL.md")
 	const text = "\ufeff---\nname: a\ndescription: Sorts mail. Use when asked.\n---\nSort.\n"
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	src, err := source.Dir(dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, after := range []string{text + "More.\n", "no skill\n"} {
 		list, err := Fixes(t.Context(), []source.Source{src}, "")
 		if err != nil || len(list) != 1 {

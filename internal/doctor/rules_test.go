@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // made are the functions whose first argument is a rule, or the second one.
@@ -23,7 +24,7 @@ var computed = []string{"changed", "disabled", "untrusted", "fetch-failed", "fet
 // rulesIn calls use with each rule that a Go file names.
 func rulesIn(t *testing.T, file string, use func(string)) {
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	try(t, err)
+	must.Do(t, err)
 	text := func(e ast.Expr) {
 		if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 			if s, err := strconv.Unquote(lit.Value); err == nil && regexp.MustCompile(`^[a-z]+[a-z0-9-]*[a-z0-9]$`).MatchString(s) {
@@ -77,7 +78,7 @@ func TestRules(t *testing.T) {
 	used := make(map[string]bool)
 	for _, dir := range []string{"skill/", "source/", "index/", "search/", "install/", "internal/config/", "internal/inspect/", "internal/doctor/", "internal/setup/", "internal/cli/doctor"} {
 		files, err := filepath.Glob("../../" + dir + "*.go")
-		try(t, err)
+		must.Do(t, err)
 		for _, file := range files {
 			if !strings.HasSuffix(file, "_test.go") {
 				rulesIn(t, file, func(rule string) {

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/repertoire-skills/repertoire/internal/edit"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // add adds a value at the end of the list at a path.
@@ -152,9 +153,7 @@ func TestRandom(t *testing.T) {
 		text := randomYAML(rand.New(rand.NewPCG(seed, 2)))
 		for _, path := range []edit.Path{{"a"}, {"new"}} {
 			var had map[string]any
-			if err := yaml.Unmarshal([]byte(text), &had); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, yaml.Unmarshal([]byte(text), &had))
 			n := 1
 			switch v := had[path.String()].(type) {
 			case map[string]any:

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 func TestParseBase(t *testing.T) {
@@ -46,9 +47,7 @@ func TestExposed(t *testing.T) {
 		"https://192.0.2.1": false, "http://192.0.2.1": true, "http://localhost.example.org": true,
 	} {
 		u, err := url.Parse(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got := endpoint.Exposed(u); got != want {
 			t.Errorf("%s: exposed %v, want %v", raw, got, want)
 		}
@@ -85,13 +84,9 @@ func TestSend(t *testing.T) {
 	client := endpoint.Client(&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return nil }})
 	for limit, want := range map[int]string{5: "body", 4: "body", 3: "bod"} {
 		req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		a, err := endpoint.Send(&client, req, limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if string(a.Body) != want || a.Cut != (limit < 4) || a.OK() {
 			t.Errorf("limit %d: %q, cut %v, OK %v", limit, a.Body, a.Cut, a.OK())
 		}

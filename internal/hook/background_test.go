@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/gofrs/flock"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestIndexing: a process indexes as long as it holds the lock; looking makes no lock.
@@ -23,9 +25,7 @@ func TestIndexing(t *testing.T) {
 	if !Indexing(state, db) || Indexing(state, "/cache/other.db") {
 		t.Error("the lock is not seen, or taken for that of another catalog")
 	}
-	if err := lock.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, lock.Close())
 	if Indexing(state, db) {
 		t.Error("the process has ended")
 	}

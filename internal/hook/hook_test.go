@@ -14,6 +14,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/hook"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/rerank"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/usage"
@@ -29,16 +30,9 @@ func newPlace(t *testing.T) *place {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "skills", "cat", "SKILL.md")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte("---\nname: cat\ndescription: Feeds the cat.\n---\nFeed it.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, file, "---\nname: cat\ndescription: Feeds the cat.\n---\nFeed it.\n")
 	src, err := source.Dir(filepath.Join(dir, "skills"), &source.Options{Label: "skills"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return &place{dir, filepath.Join(dir, "state"), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(dir, "catalog.db"), Schedule: repertoire.Never, Defer: true}}
 }
 
@@ -52,9 +46,7 @@ func (p *place) open(ctx context.Context, _ hook.Opening) (hook.Catalog, *repert
 func (p *place) index(t *testing.T) {
 	t.Helper()
 	c, err := repertoire.Open(t.Context(), p.config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close()
 	if _, err := c.Owner().Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -272,9 +264,7 @@ func TestRunClock(t *testing.T) {
 	const century = 100 * 365 * 24 * time.Hour
 	for age, want := range map[time.Duration]int{0: 0, time.Minute: 1, century: 1, -time.Minute: 1, -century: 1} {
 		at := time.Now().Add(-age)
-		if err := os.Chtimes(locks[0], at, at); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chtimes(locks[0], at, at))
 		if n := starts(); n != want {
 			t.Errorf("%v after an index, %d are started, want %d", age, n, want)
 		}
@@ -349,9 +339,7 @@ func TestLoadedByName(t *testing.T) {
 		p := newPlace(t)
 		p.index(t)
 		project := filepath.Join(p.dir, "project")
-		if err := os.CopyFS(filepath.Join(project, tt.folder, "skills"), os.DirFS(filepath.Join(p.dir, "skills"))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS(filepath.Join(project, tt.folder, "skills"), os.DirFS(filepath.Join(p.dir, "skills"))))
 		cwd, _ := json.Marshal(project)
 		var out bytes.Buffer
 		hook.Run(t.Context(), p.call(tt.arg, strings.Replace(tt.event, "{", `{"cwd":`+string(cwd)+",", 1), &out))

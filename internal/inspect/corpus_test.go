@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/internal/inspect"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -24,18 +25,14 @@ func published(t testing.TB, n int) []*skill.Skill {
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var list []*skill.Skill
 	for lines := json.NewDecoder(z); len(list) < n && lines.More(); {
 		var one struct {
 			Repo, Path, Body string
 			Frontmatter      string `json:"frontmatter_raw"`
 		}
-		if err := lines.Decode(&one); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, lines.Decode(&one))
 		s, err := skill.ParseBytes([]byte("---\n"+one.Frontmatter+"\n---\n"+one.Body), one.Path, "")
 		if err != nil {
 			continue

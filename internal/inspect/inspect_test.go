@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/inspect"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -16,9 +17,7 @@ import (
 func read(t testing.TB, description, body string) *skill.Skill {
 	t.Helper()
 	s, err := skill.ParseBytes([]byte("---\nname: cat\ndescription: "+description+"\n---\n"+body), "cat/SKILL.md", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }
 

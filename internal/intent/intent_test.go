@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/words/wordstest"
 )
 
@@ -162,9 +163,7 @@ func wanting(t *testing.T, dir string) map[string]string {
 	prompts := make(map[string]string)
 	for dec := json.NewDecoder(queries); dec.More(); {
 		var q struct{ ID, Query string }
-		if err := dec.Decode(&q); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, dec.Decode(&q))
 		if wanted[q.ID] {
 			prompts[q.ID] = q.Query
 		}

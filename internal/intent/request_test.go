@@ -2,23 +2,20 @@ package intent_test
 
 import (
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/intent"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestRequestWords: every line of the list can be found and read, or a word would silently
 // weigh nothing.
 func TestRequestWords(t *testing.T) {
-	data, err := os.ReadFile("request.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Read(t, "request.txt")
 	last := ""
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(data) {
 		word, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		want, err := strconv.ParseFloat(value, 64)
 		if !ok || err != nil || word <= last {

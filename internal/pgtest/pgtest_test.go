@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
@@ -20,18 +21,14 @@ import (
 func connect(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { conn.Close(context.Background()) })
 	return conn
 }
 
 func count(t *testing.T, conn *pgx.Conn) (n int) {
 	t.Helper()
-	if err := conn.QueryRow(t.Context(), "TABLE kept").Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, conn.QueryRow(t.Context(), "TABLE kept").Scan(&n))
 	return n
 }
 
@@ -115,9 +112,7 @@ func TestProxy(t *testing.T) {
 // TestPassword: others on this machine must not become the superuser of a test's server.
 func TestPassword(t *testing.T) {
 	config, err := pgconn.ParseConfig(pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	config.Password = ""
 	if conn, err := pgconn.ConnectConfig(t.Context(), config); err == nil {
 		conn.Close(t.Context())
@@ -139,14 +134,10 @@ func TestEnds(t *testing.T) {
 	child.Env = append(os.Environ(), "PGTEST_CHILD=1")
 	stdin, err1 := child.StdinPipe()
 	stdout, err2 := child.StdoutPipe()
-	if err := errors.Join(err1, err2, child.Start()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err1, err2, child.Start()))
 	defer stdin.Close()
 	url, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	conn := connect(t, strings.TrimSpace(url))
 	child.Process.Kill()
 	child.Wait()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/push"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -29,7 +30,7 @@ func TestContract(t *testing.T) {
 		}
 		sync(t)
 		s, err := shared.New(st, source.Info{Label: "team"}, &shared.Options{Cache: shared.NewCache(t.TempDir(), 0)})
-		try(t, err)
+		must.Do(t, err)
 		return sourcetest.Store{
 			Source: sourcetest.ListedBy(table, s),
 			Put:    func(t *testing.T, name, text string) { table.Put(name, text); sync(t) },
@@ -42,9 +43,9 @@ func TestContract(t *testing.T) {
 func known(t *testing.T, st *memorytest.Store, path string) store.Known {
 	t.Helper()
 	sources, err := st.Sources(t.Context())
-	try(t, err)
+	must.Do(t, err)
 	skills, err := st.Known(t.Context(), sources[0].Row, nil)
-	try(t, err)
+	must.Do(t, err)
 	return skills[path]
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 func TestNormalRemote(t *testing.T) {
@@ -86,9 +88,7 @@ func cloned(t *testing.T, remote string) string {
 	if remote != "" {
 		git(t, dir, "remote", "add", "origin", remote)
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "skills", "a"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(dir, "skills", "a"), 0o700))
 	git(t, dir, "commit", "-q", "--allow-empty", "-m", "x")
 	return dir
 }
@@ -115,9 +115,7 @@ func TestOrigin(t *testing.T) {
 	plain, local := cloned(t, ""), cloned(t, "/srv/repo.git")
 	for _, repo := range []string{https, plain} {
 		git(t, repo, "worktree", "add", "-q", filepath.Join(repo, "tree"))
-		if err := os.MkdirAll(filepath.Join(repo, "tree", "skills"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(repo, "tree", "skills"), 0o700))
 	}
 	git(t, plain, "submodule", "add", "-q", https, "module")
 	git(t, filepath.Join(plain, "module"), "remote", "set-url", "origin", "ssh://git.example/team/repo")
@@ -180,9 +178,7 @@ func TestMachineKey(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d keys", n)
 	}
-	if err := os.WriteFile(filepath.Join(state, "push-key"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(state, "push-key"), nil, 0o600))
 	homeless := errors.New("no home")
 	for want, state := range map[string]func() (string, error){
 		"remove it": func() (string, error) { return state, nil }, "no home": func() (string, error) { return "", homeless },

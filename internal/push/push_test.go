@@ -18,19 +18,13 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/push"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/source/shared"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/memorytest"
 )
-
-func try(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func doc(name string) string {
 	return "---\nname: " + name + "\ndescription: Does " + name + ".\n---\nBody of " + name + ".\n"
@@ -49,15 +43,14 @@ func folder(t *testing.T, files map[string]string) string {
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
 	name = filepath.Join(dir, filepath.FromSlash(name))
-	try(t, os.MkdirAll(filepath.Dir(name), 0o700))
-	try(t, os.WriteFile(name, []byte(text), 0o600))
+	must.Write(t, name, text)
 }
 
 // at opens a folder as the source with a label.
 func at(t *testing.T, dir, label string, priority int) source.Source {
 	t.Helper()
 	s, err := source.Dir(dir, &source.Options{Label: label, Priority: priority, Kind: source.KindRoot})
-	try(t, err)
+	must.Do(t, err)
 	return s
 }
 
@@ -65,7 +58,7 @@ func at(t *testing.T, dir, label string, priority int) source.Source {
 func does(t *testing.T, st push.Store, o *push.Options, sources ...source.Source) *push.Result {
 	t.Helper()
 	r, err := push.Push(t.Context(), st, sources, o)
-	try(t, err)
+	must.Do(t, err)
 	return r
 }
 
@@ -132,7 +125,7 @@ func TestPush(t *testing.T) {
 
 	write(t, dir, "pdf/SKILL.md", doc("pdf")+"More.\n")
 	write(t, dir, "new/SKILL.md", doc("new"))
-	try(t, os.RemoveAll(filepath.Join(dir, "git", "ocr")))
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "git", "ocr")))
 	dry := *o
 	dry.DryRun = true
 	lines := "root:team: +new/SKILL.md ~pdf/SKILL.md -git/ocr/SKILL.md 2 files"
@@ -160,13 +153,13 @@ func TestPush(t *testing.T) {
 func served(t *testing.T, st *memorytest.Store, dir, label string, skills ...string) {
 	t.Helper()
 	node, err := shared.New(st, source.Info{Label: label}, nil)
-	try(t, err)
+	must.Do(t, err)
 	local := at(t, dir, label, 0)
 	for _, d := range skills {
 		want, err := source.ReadManifest(t.Context(), local, d)
-		try(t, err)
+		must.Do(t, err)
 		got, err := source.ReadManifest(t.Context(), node, d)
-		try(t, err)
+		must.Do(t, err)
 		if got.Digest != want.Digest || string(got.Text) != string(want.Text) {
 			t.Errorf("skill %s differs: %+v, want %+v", d, got, want)
 		}
@@ -175,9 +168,9 @@ func served(t *testing.T, st *memorytest.Store, dir, label string, skills ...str
 		}
 		for _, f := range want.Files {
 			a, err := source.ReadFile(t.Context(), local, d, f.Path)
-			try(t, err)
+			must.Do(t, err)
 			b, err := source.ReadFile(t.Context(), node, d, f.Path)
-			try(t, err)
+			must.Do(t, err)
 			if diff := cmp.Diff(a, b); diff != "" {
 				t.Errorf("%s of %s (-local +shared):\n%s", f.Path, d, diff)
 			}
@@ -192,7 +185,7 @@ func TestSources(t *testing.T) {
 	a, b := folder(t, map[string]string{"pdf/SKILL.md": doc("pdf")}), folder(t, map[string]string{"pdf/SKILL.md": doc("pdf"), "ocr/SKILL.md": doc("ocr")})
 	does(t, st, nil, at(t, b, "b", 12), at(t, a, "a", 40))
 	sources, err := st.Sources(t.Context())
-	try(t, err)
+	must.Do(t, err)
 	var got []string
 	for _, s := range sources {
 		got = append(got, fmt.Sprintf("%s %d %q %q", s.Label, s.Priority, s.Root, s.Identity))
@@ -230,7 +223,7 @@ func TestKept(t *testing.T) {
 		dir := folder(t, map[string]string{"pdf/SKILL.md": doc("pdf"), "ocr/SKILL.md": doc("ocr")})
 		src := at(t, dir, "a", 1)
 		first := does(t, st, nil, src)
-		try(t, lose(dir))
+		must.Do(t, lose(dir))
 		lost := does(t, st, &push.Options{Prune: true}, src)
 		want(t, name, lost, "a: 0 files kept: "+name)
 		entries, err := st.Entries(t.Context(), nil)
@@ -246,30 +239,30 @@ func TestKept(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	dir := folder(t, files())
 	if runtime.GOOS != "windows" {
-		try(t, os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(dir, "pdf", "dangling")))
-		try(t, os.Symlink(t.TempDir(), filepath.Join(dir, "pdf", "elsewhere")))
-		try(t, os.Symlink("/etc/passwd", filepath.Join(dir, "git", "ocr", "outside")))
+		must.Do(t, os.Symlink(filepath.Join(dir, "nowhere"), filepath.Join(dir, "pdf", "dangling")))
+		must.Do(t, os.Symlink(t.TempDir(), filepath.Join(dir, "pdf", "elsewhere")))
+		must.Do(t, os.Symlink("/etc/passwd", filepath.Join(dir, "git", "ocr", "outside")))
 	}
 	write(t, dir, "where/SKILL.md", "---\nname: where\ndescription: x\n---\nSee [it](../../x.md) and scripts/none.py.\n")
 	st := memorytest.New()
 	does(t, st, &push.Options{Embedder: new(embedtest.Fake)}, at(t, dir, "root:team", 1))
 	entries, err := st.Entries(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	all := []any{entries}
 	for _, e := range entries {
 		if !e.Refused && e.Location != "root:team:"+e.Path {
 			t.Errorf("location %q", e.Location)
 		}
 		s, _, err := st.Skill(t.Context(), e.Row)
-		try(t, err)
+		must.Do(t, err)
 		all = append(all, s)
 	}
 	sources, err := st.Sources(t.Context())
-	try(t, err)
+	must.Do(t, err)
 	text, err := json.Marshal(append(all, sources))
-	try(t, err)
+	must.Do(t, err)
 	real, err := filepath.EvalSymlinks(dir)
-	try(t, err)
+	must.Do(t, err)
 	for _, place := range []string{dir, real} {
 		if place, _ := json.Marshal(place); strings.Contains(string(text), strings.Trim(string(place), `"`)) {
 			t.Errorf("the catalog names %s: %s", place, text)
@@ -289,9 +282,9 @@ func TestUnserved(t *testing.T) {
 		t.Errorf("files %v, %v", list, err)
 	}
 	node, err := shared.New(st, source.Info{Label: "a"}, nil)
-	try(t, err)
+	must.Do(t, err)
 	m, err := source.ReadManifest(t.Context(), node, "pdf")
-	try(t, err)
+	must.Do(t, err)
 	if k := known(t, st, "pdf/SKILL.md"); k.Digest != m.Digest {
 		t.Errorf("the catalog has the digest of %+v, and its files %s", k, m.Digest)
 	}
@@ -462,7 +455,7 @@ func TestNames(t *testing.T) {
 	st, dir := memorytest.New(), folder(t, map[string]string{"pdf/SKILL.md": doc("pdf"), "a/SKILL.md": strings.Replace(doc("x"), "name: x\n", "", 1)})
 	with := func(names map[string]string) source.Source {
 		s, err := source.Dir(dir, &source.Options{Label: "a", Names: names})
-		try(t, err)
+		must.Do(t, err)
 		return s
 	}
 	want(t, "first push", does(t, st, nil, with(nil)), "a: +a/SKILL.md +pdf/SKILL.md 2 files")
@@ -481,8 +474,8 @@ func TestDamaged(t *testing.T) {
 	st, dir := memorytest.New(), folder(t, files())
 	does(t, st, nil, at(t, dir, "a", 1))
 	list, err := st.SkillFiles(t.Context(), "a", "pdf")
-	try(t, err)
-	try(t, st.Damage(list[0].SHA256, []byte("something else")))
+	must.Do(t, err)
+	must.Do(t, st.Damage(list[0].SHA256, []byte("something else")))
 	want(t, "full push", does(t, st, &push.Options{Full: true}, at(t, dir, "a", 1)), "a: 1 files")
 	served(t, st, dir, "a", "pdf", "git/ocr")
 }

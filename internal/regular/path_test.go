@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
@@ -27,9 +28,7 @@ func TestIn(t *testing.T) {
 func TestReal(t *testing.T) {
 	dir := regular.Real(t.TempDir())
 	at := func(name string) string { return filepath.Join(dir, name) }
-	if err := os.Mkdir(at("a"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(at("a"), 0o700))
 	for link, target := range map[string]string{"there": "a", "gone": "b", "loop": "loop"} {
 		if err := os.Symlink(target, at(link)); err != nil {
 			t.Skip(err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestSpecial: nothing but a regular file is opened, and nobody waits for a pipe.
@@ -17,14 +19,10 @@ func TestSpecial(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	listener, err := net.Listen("unix", at("socket"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer listener.Close()
 	err = errors.Join(os.Mkdir(at("directory"), 0o700), syscall.Mkfifo(at("named pipe"), 0o600), os.Symlink("/dev/zero", at("device")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, kind := range []string{"directory", "named pipe", "socket", "device"} {
 		_, err := Open(at(kind))
 		_, readErr := ReadFile(at(kind))
@@ -45,9 +43,7 @@ func TestSpecial(t *testing.T) {
 // TestReadShort: a file that is too long is an error, not a part of it.
 func TestReadShort(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(name, []byte("12345"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte("12345"), 0o600))
 	if text, err := ReadShort(name, 5); err != nil || string(text) != "12345" {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -64,27 +60,19 @@ func TestLook(t *testing.T) {
 	}
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	write(name, "one")
-	if err := os.Symlink(name, name+".link"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(name, name+".link"))
 	before := Look(name)
 	if data, err := ReadFile(name + ".link"); err != nil || string(data) != "one" || Look(name) != before || Look(name+".link") != before {
 		t.Errorf("%q, %v; it looks %q, before %q", data, err, Look(name), before)
 	}
 	info, err := os.Stat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	// A copy with the same size and time is another file.
 	write(name+".copy", "two")
-	if err := errors.Join(os.Chtimes(name+".copy", info.ModTime(), info.ModTime()), os.Rename(name+".copy", name)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Chtimes(name+".copy", info.ModTime(), info.ModTime()), os.Rename(name+".copy", name)))
 	if Look(name) == before {
 		t.Error("the copy looks like the file")
 	}

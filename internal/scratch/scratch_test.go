@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestSweep: a folder goes when it is old, and nobody holds or keeps it.
@@ -17,9 +19,7 @@ func TestSweep(t *testing.T) {
 	var folders []*Folder
 	for range 4 {
 		f, err := New(above, "x-")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		folders = append(folders, f)
 	}
 	held, kept, left, young := folders[0], folders[1], folders[2], folders[3]
@@ -28,18 +28,14 @@ func TestSweep(t *testing.T) {
 	for _, dir := range []string{held.Dir, kept.Dir, left.Dir, filepath.Join(above, "other")} {
 		err = errors.Join(err, os.Chtimes(dir, old, old))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	Sweep(above, "x-", func(dir string) bool { return dir == kept.Dir })
 	for dir, there := range map[string]bool{held.Dir: true, kept.Dir: true, left.Dir: false, young.Dir: true, filepath.Join(above, "other"): true} {
 		if _, err := os.Stat(dir); (err == nil) != there {
 			t.Errorf("%s: there %t", dir, err == nil)
 		}
 	}
-	if err := held.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, held.Close())
 	if dirs, err := List(above, "x-"); len(dirs) != 2 || err != nil {
 		t.Errorf("%q, %v", dirs, err)
 	}

@@ -10,23 +10,11 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/source"
 )
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func write(t *testing.T, name, text string) {
-	t.Helper()
-	try(t, os.MkdirAll(filepath.Dir(name), 0o700))
-	try(t, os.WriteFile(name, []byte(text), 0o600))
-}
 
 // catalog opens a catalog with a skill bread in a folder of each of these kinds, whose labels
 // are the kinds too, and returns its folder.
@@ -35,17 +23,17 @@ func catalog(t *testing.T, kinds ...string) (*repertoire.Catalog, string) {
 	dir := t.TempDir()
 	cfg := repertoire.Config{DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never, Embedder: embed.None{}}
 	for i, kind := range kinds {
-		write(t, filepath.Join(dir, kind, "bread", "SKILL.md"), "---\nname: bread-"+kind+"\ndescription: Bakes.\n---\nBake.\n")
-		write(t, filepath.Join(dir, kind, "bread", "run.sh"), "echo "+kind+"\n")
+		must.Write(t, filepath.Join(dir, kind, "bread", "SKILL.md"), "---\nname: bread-"+kind+"\ndescription: Bakes.\n---\nBake.\n")
+		must.Write(t, filepath.Join(dir, kind, "bread", "run.sh"), "echo "+kind+"\n")
 		s, err := source.Dir(filepath.Join(dir, kind), &source.Options{Label: kind, Kind: kind, Priority: -i})
-		try(t, err)
+		must.Do(t, err)
 		cfg.Sources = append(cfg.Sources, s)
 	}
 	c, err := repertoire.Open(t.Context(), cfg)
-	try(t, err)
-	t.Cleanup(func() { try(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	return c, dir
 }
 
@@ -66,9 +54,9 @@ func TestGate(t *testing.T) {
 	c, dir := catalog(t, source.KindProject, source.KindUser)
 	file := trust.Open(t.TempDir())
 	bread, err := c.Body(t.Context(), "bread-project", nil)
-	try(t, err)
+	must.Do(t, err)
 	own, err := c.Body(t.Context(), "bread-user", nil)
-	try(t, err)
+	must.Do(t, err)
 	script := filepath.Join(dir, source.KindProject, "bread", "run.sh")
 	var reply Reply
 	var meanwhile func()
@@ -91,12 +79,12 @@ func TestGate(t *testing.T) {
 		}
 		return reply, nil
 	}
-	try(t, g.Allow(t.Context(), own, "./run.sh"))
+	must.Do(t, g.Allow(t.Context(), own, "./run.sh"))
 	wants("an unclear reply", "does not want scripts of the skill 'bread-project' to run", 1)
 	reply = Once
 	wants("once", "", 1)
 	wants("again", "", 1)
-	meanwhile = func() { write(t, script, "rm -rf /\n") }
+	meanwhile = func() { must.Write(t, script, "rm -rf /\n") }
 	reply = Always
 	wants("a change while the user reads", "changed while the user was asked", 1)
 	meanwhile = nil
@@ -106,14 +94,14 @@ func TestGate(t *testing.T) {
 	wants("always", "", 1)
 	wants("trusted", "", 0)
 	reply = No
-	write(t, script, "echo other\n")
+	must.Write(t, script, "echo other\n")
 	if err := g.Allow(t.Context(), bread, "./run.sh"); err == nil || len(asked) != 1 || asked[0].Change == nil || len(asked[0].Change.Changed) != 1 {
 		t.Errorf("changed: %v, %+v", err, asked)
 	}
 	asked, reply = nil, Always
 	large := filepath.Join(filepath.Dir(script), "large.bin")
-	write(t, large, "")
-	try(t, os.Truncate(large, 17<<20)) // 16 MiB are hashed
+	must.Write(t, large, "")
+	must.Do(t, os.Truncate(large, 17<<20)) // 16 MiB are hashed
 	if err := g.Allow(t.Context(), bread, "./run.sh"); err != nil || len(asked) != 1 || asked[0].Unknown != "its file large.bin is too large to be compared" {
 		t.Errorf("a large file: %v, %+v", err, asked)
 	}

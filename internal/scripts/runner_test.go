@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/scripts"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/sandbox"
@@ -25,23 +26,16 @@ func (echo) Execute(_ context.Context, r sandbox.Request) (sandbox.Result, error
 	return sandbox.Result{Stdout: []byte(r.Command)}, nil
 }
 
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // open returns a catalog of the skills in a folder.
 func open(t *testing.T, dir string) *repertoire.Catalog {
 	t.Helper()
 	s, err := source.Dir(dir, &source.Options{Label: "team"})
-	try(t, err)
+	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{s}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never})
-	try(t, err)
-	t.Cleanup(func() { try(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	return c
 }
 
@@ -51,15 +45,15 @@ func TestPartial(t *testing.T) {
 	dir := t.TempDir()
 	add := func(name, text string) {
 		name = filepath.Join(dir, "pdf", filepath.FromSlash(name))
-		try(t, os.MkdirAll(filepath.Dir(name), 0o755))
-		try(t, os.WriteFile(name, []byte(text), 0o755))
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must.Do(t, os.WriteFile(name, []byte(text), 0o755))
 	}
 	add("SKILL.md", "---\nname: pdf\ndescription: Convert PDF files to images.\nallowed-tools: scripts/*\n---\nConvert.\n")
 	add("scripts/z.sh", "#!/bin/sh\necho fine\n")
 	c := open(t, dir)
 	trusted := trust.Open(t.TempDir())
 	r, err := scripts.New(c, nil, scripts.Executors{Executor: echo{}}, trusted, nil)
-	try(t, err)
+	must.Do(t, err)
 	for _, test := range []struct {
 		more    int // further files
 		refused bool
@@ -68,7 +62,7 @@ func TestPartial(t *testing.T) {
 			add(fmt.Sprintf("a/%d.txt", i), "x")
 		}
 		l, err := c.Listing(t.Context(), "pdf", nil, true)
-		try(t, err)
+		must.Do(t, err)
 		seen := trust.Seen{Skill: trust.Skill{Digest: l.Digest, Name: "pdf", Folder: l.Folder, Date: time.Unix(0, 0)}}
 		if err := trusted.Add(t.Context(), seen); (err != nil) != test.refused || l.Partial != test.refused {
 			t.Errorf("%d more files: trusting gives %v, partial %t", test.more, err, l.Partial)
@@ -106,16 +100,16 @@ func TestManyRuns(t *testing.T) {
 
 func manyRuns(t *testing.T, client string, most int32) {
 	dir := t.TempDir()
-	try(t, os.Mkdir(filepath.Join(dir, "pdf"), 0o755))
-	try(t, os.WriteFile(filepath.Join(dir, "pdf", "SKILL.md"), []byte("---\nname: pdf\ndescription: Convert PDF files to images.\nallowed-tools: x\n---\nConvert.\n"), 0o600))
+	must.Do(t, os.Mkdir(filepath.Join(dir, "pdf"), 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "pdf", "SKILL.md"), []byte("---\nname: pdf\ndescription: Convert PDF files to images.\nallowed-tools: x\n---\nConvert.\n"), 0o600))
 	c := open(t, dir)
 	l, err := c.Listing(t.Context(), "pdf", nil, true)
-	try(t, err)
+	must.Do(t, err)
 	trusted := trust.Open(t.TempDir())
-	try(t, trusted.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: l.Digest, Name: "pdf", Folder: l.Folder, Date: time.Unix(0, 0)}}))
+	must.Do(t, trusted.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: l.Digest, Name: "pdf", Folder: l.Folder, Date: time.Unix(0, 0)}}))
 	x := &slow{started: make(chan struct{}, 40), end: make(chan struct{})}
 	r, err := scripts.New(c, nil, scripts.Executors{Executor: x}, trusted, nil)
-	try(t, err)
+	must.Do(t, err)
 	call := func(ctx context.Context) string {
 		answer := r.Begin(client).Call(ctx, "run_skill_script", `{"skill_name":"pdf","command":"x"}`).Text
 		return answer

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/sandbox/virtual"
 	"github.com/repertoire-skills/repertoire/source"
@@ -21,10 +22,10 @@ func boxed(t *testing.T, room *Limits) *Runner {
 	c, _ := catalog(t, source.KindUser)
 	trusted := trust.Open(t.TempDir())
 	l, err := c.Listing(t.Context(), "bread-user", nil, true)
-	try(t, err)
-	try(t, trusted.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: l.Digest, Name: "bread-user", Folder: l.Folder, Date: time.Unix(0, 0)}}))
+	must.Do(t, err)
+	must.Do(t, trusted.Add(t.Context(), trust.Seen{Skill: trust.Skill{Digest: l.Digest, Name: "bread-user", Folder: l.Folder, Date: time.Unix(0, 0)}}))
 	r, err := New(c, nil, Executors{Executor: virtual.New(virtual.Options{})}, trusted, &Options{Limits: room})
-	try(t, err)
+	must.Do(t, err)
 	return r
 }
 

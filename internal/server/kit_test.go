@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,20 +16,8 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func write(t *testing.T, name, text string) {
-	t.Helper()
-	try(t, os.MkdirAll(filepath.Dir(name), 0o700))
-	try(t, os.WriteFile(name, []byte(text), 0o600))
-}
 
 // fixture returns the options of a server of two skills and the agents keeper, who sees one of
 // them, and other. Everything is in a folder of its own, which becomes the working folder.
@@ -44,15 +31,15 @@ func fixture(t *testing.T) Options {
 		t.Setenv(name, value)
 	}
 	t.Chdir(home)
-	write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}, other: {}}\n")
-	write(t, ".agents/skills/cat/SKILL.md", "---\nname: cat\ndescription: Feeds the cat.\n---\nFeed it.\n")
-	write(t, ".agents/skills/post/SKILL.md", "---\nname: post\ndescription: Fetches the letters.\n---\nFetch them.\n")
+	must.Write(t, "config.yaml", "bundled: false\nagents: {keeper: {include: {names: [cat]}}, other: {}}\n")
+	must.Write(t, ".agents/skills/cat/SKILL.md", "---\nname: cat\ndescription: Feeds the cat.\n---\nFeed it.\n")
+	must.Write(t, ".agents/skills/post/SKILL.md", "---\nname: post\ndescription: Fetches the letters.\n---\nFetch them.\n")
 	state, err := config.StateDir()
-	try(t, err)
+	must.Do(t, err)
 	cfg, err := repertoire.ReadConfig("", nil)
-	try(t, err)
+	must.Do(t, err)
 	settings, err := config.Read("", nil)
-	try(t, err)
+	must.Do(t, err)
 	return Options{Config: cfg, Settings: settings, State: state, Version: "test"}
 }
 
@@ -130,7 +117,7 @@ func (s *site) end(t *testing.T) {
 func (s *site) send(t *testing.T, method, path, body string, header ...string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, s.url+path, strings.NewReader(body))
-	try(t, err)
+	must.Do(t, err)
 	if s.token != "" {
 		req.Header.Set("Authorization", "Bearer "+s.token)
 	}
@@ -138,10 +125,10 @@ func (s *site) send(t *testing.T, method, path, body string, header ...string) (
 		req.Header.Set(header[i], header[i+1])
 	}
 	resp, err := http.DefaultClient.Do(req)
-	try(t, err)
+	must.Do(t, err)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	try(t, err)
+	must.Do(t, err)
 	return resp.StatusCode, string(data)
 }
 
@@ -176,7 +163,7 @@ func (s *site) call(t *testing.T, scope, method, tool, arguments string) string 
 func addToken(t *testing.T, state, name, agent string) string {
 	t.Helper()
 	token, secret, err := access.NewToken(name, agent, time.Now(), time.Time{})
-	try(t, err)
-	try(t, access.Open(state).AddToken(t.Context(), token))
+	must.Do(t, err)
+	must.Do(t, access.Open(state).AddToken(t.Context(), token))
 	return secret
 }

@@ -23,15 +23,15 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 
 	"github.com/repertoire-skills/repertoire/internal/access"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // audited returns the lines of an audit log, without their times.
 func audited(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(name)
-	try(t, err)
-	return regexp.MustCompile(`"time":"[^"]*",`).ReplaceAllString(string(data), "")
+	data := must.Read(t, name)
+	return regexp.MustCompile(`"time":"[^"]*",`).ReplaceAllString(data, "")
 }
 
 // TestHTTPTokens: once there is a token, a server that is running asks for one, shows what its
@@ -58,7 +58,7 @@ func TestHTTPTokens(t *testing.T) {
 	}
 	s.call(t, "", "tools/call", "read_skill", `{"id":"cat"}`)
 	_, err := access.Open(o.State).RevokeToken(t.Context(), "ann")
-	try(t, err)
+	must.Do(t, err)
 	if status, _ := s.suggest(t, "feed the cat"); status != 401 {
 		t.Errorf("with the revoked token: %d", status)
 	}
@@ -106,7 +106,7 @@ func TestHTTPPublic(t *testing.T) {
 func TestHTTPIssuer(t *testing.T) {
 	o := fixture(t)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	try(t, err)
+	must.Do(t, err)
 	issuer := &oidctest.Server{PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "1", Algorithm: "ES256"}}, Algorithms: []string{"ES256"}}
 	at := httptest.NewUnstartedServer(issuer)
 	issuer.SetIssuer("http://" + at.Listener.Addr().String())
@@ -143,19 +143,19 @@ func TestHTTPPage(t *testing.T) {
 	o := fixture(t)
 	s := start(t, o, HTTPOptions{Page: true, Audit: "audit.log"})
 	jar, err := cookiejar.New(nil)
-	try(t, err)
+	must.Do(t, err)
 	browser := &http.Client{Jar: jar}
 	visit := func(method, at string, form url.Values) string {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), method, s.url+"/ui/"+at, strings.NewReader(form.Encode()))
-		try(t, err)
+		must.Do(t, err)
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Origin", s.url)
 		resp, err := browser.Do(req)
-		try(t, err)
+		must.Do(t, err)
 		defer resp.Body.Close()
 		data, err := io.ReadAll(resp.Body)
-		try(t, err)
+		must.Do(t, err)
 		return string(data)
 	}
 	asks := func(want bool, when string) {
@@ -174,7 +174,7 @@ func TestHTTPPage(t *testing.T) {
 		t.Errorf("a skill: %s", text)
 	}
 	_, err = access.Open(o.State).RevokeToken(t.Context(), "ann")
-	try(t, err)
+	must.Do(t, err)
 	asks(true, "revoked")
 	s.end(t)
 	want := `{"caller":"ann","agent":"keeper","call":"/ui/prompt","skills":["cat"]}
@@ -189,7 +189,7 @@ func TestHTTPPage(t *testing.T) {
 func TestPage(t *testing.T) {
 	o := fixture(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	try(t, err)
+	must.Do(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	o.Note = func(format string, args ...any) { t.Errorf(format, args...) }
@@ -219,7 +219,7 @@ func TestStdio(t *testing.T) {
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"suggest_skills","arguments":{"prompt":"feed the cat","session":"s"}}}
 `
 	var out bytes.Buffer
-	try(t, Stdio(t.Context(), o, strings.NewReader(in), &out))
+	must.Do(t, Stdio(t.Context(), o, strings.NewReader(in), &out))
 	if !strings.Contains(out.String(), "Feeds the cat.") || !strings.Contains(out.String(), `"version":"test"`) {
 		t.Error(&out)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/api"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/session"
 )
 
@@ -15,7 +16,7 @@ import (
 // nothing; the memory of the talk does.
 func (k *talk) ask(turn, text string) (names []string) {
 	k.t.Helper()
-	try(k.t, k.m.Ask(k.t.Context(), session.Prompt{Session: k.id, Turn: turn, Text: text}, func(told session.History) (session.Answer, error) {
+	must.Do(k.t, k.m.Ask(k.t.Context(), session.Prompt{Session: k.id, Turn: turn, Text: text}, func(told session.History) (session.Answer, error) {
 		b, err := told.Suggest(k.t.Context(), k.c, text, repertoire.Budget{ListPinned: true}, k.a)
 		got := session.Answer{Request: b.Kind == ""}
 		for _, h := range b.Skills {
@@ -61,7 +62,7 @@ func TestTooMuchTold(t *testing.T) {
 	told := session.History{Prompts: []string{strings.Repeat("plants ", 10_000), "a", "b"}, Offers: make([]api.Offer, 300)}
 	told.Offers[0] = api.Offer{Name: "spreadsheet-totals", Probability: 1}
 	b, err := told.Suggest(t.Context(), k.c, totals, repertoire.Budget{}, nil)
-	try(t, err)
+	must.Do(t, err)
 	if len(b.Skills) != 1 {
 		t.Errorf("the oldest of 300 offers still counts: %v", b.Skills)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/session"
 )
 
@@ -16,7 +17,7 @@ import (
 func (k *talk) knows(client, id string) bool {
 	k.t.Helper()
 	b, err := k.m.Suggest(k.t.Context(), k.c, session.Prompt{Client: client, Session: id, Text: totals}, repertoire.Budget{}, nil)
-	try(k.t, err)
+	must.Do(k.t, err)
 	return len(b.Skills) == 0
 }
 
@@ -111,11 +112,11 @@ func TestServedBusy(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		b, err := k.m.Suggest(ctx, k.c, p, repertoire.Budget{}, nil)
-		if try(t, err); len(b.Skills) != 1 || ctx.Err() != nil {
+		if must.Do(t, err); len(b.Skills) != 1 || ctx.Err() != nil {
 			t.Errorf("%d skills, context %v", len(b.Skills), ctx.Err())
 		}
 		close(release)
-		try(t, <-done)
+		must.Do(t, <-done)
 		k.wantKnown(true, "a", "s")
 	})
 }

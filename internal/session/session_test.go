@@ -21,6 +21,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -34,22 +35,15 @@ func catalog(t testing.TB, skills map[string]string) *repertoire.Catalog {
 		files[name+"/SKILL.md"] = &fstest.MapFile{Data: []byte(text)}
 	}
 	src, err := source.New(files, &source.Options{Label: "tools"})
-	try(t, err)
+	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{
 		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never, Embedder: embed.None{},
 	})
-	try(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { c.Close() })
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	return c
-}
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // office is what the prompts of most tests are about.
@@ -82,7 +76,7 @@ func (k *talk) say(text string) []string { return k.sayIn("", text) }
 func (k *talk) sayIn(turn, text string) []string {
 	k.t.Helper()
 	b, err := k.m.Suggest(k.t.Context(), k.c, session.Prompt{Session: k.id, Turn: turn, Text: text}, repertoire.Budget{ListPinned: true}, k.a)
-	try(k.t, err)
+	must.Do(k.t, err)
 	var names []string
 	for _, h := range b.Skills {
 		names = append(names, h.Name)
@@ -172,7 +166,7 @@ func TestFollowUp(t *testing.T) {
 func (k *talk) alone(text string) (names []string) {
 	k.t.Helper()
 	b, err := k.c.Block(k.t.Context(), text, repertoire.Budget{}, k.a)
-	try(k.t, err)
+	must.Do(k.t, err)
 	for _, h := range b.Skills {
 		names = append(names, h.Name)
 	}
@@ -213,7 +207,7 @@ func TestPinned(t *testing.T) {
 func files(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	list, err := os.ReadDir(dir)
-	try(t, err)
+	must.Do(t, err)
 	for _, f := range list {
 		names = append(names, f.Name())
 	}
@@ -237,7 +231,7 @@ func TestFiles(t *testing.T) {
 	}
 	for _, name := range sessions {
 		info, err := os.Stat(name)
-		try(t, err)
+		must.Do(t, err)
 		if info.Size() > 2000 || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %d bytes, mode %v", name, info.Size(), info.Mode())
 		}
@@ -252,10 +246,10 @@ func TestFiles(t *testing.T) {
 	}
 	old := now
 	for _, name := range sessions[1:] {
-		try(t, os.Chtimes(name, old, old))
+		must.Do(t, os.Chtimes(name, old, old))
 	}
 	now = now.Add(25 * time.Hour)
-	try(t, os.Chtimes(sessions[0], now, now))
+	must.Do(t, os.Chtimes(sessions[0], now, now))
 	k.want(k.say(totals), "spreadsheet-totals") // the last of the sessions may be the young one
 	k.m.Sweep()
 	left, err := filepath.Glob(filepath.Join(dir, "*.json"))
@@ -267,14 +261,14 @@ func TestFiles(t *testing.T) {
 // TestSweepSeldom: what has expired is looked for once an hour.
 func TestSweepSeldom(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sessions")
-	try(t, os.Mkdir(dir, 0o700))
+	must.Do(t, os.Mkdir(dir, 0o700))
 	now := time.Now()
 	m := session.New(filepath.Dir(dir), session.Options{Now: func() time.Time { return now }})
 	name := filepath.Join(dir, strings.Repeat("0", 32)+".json")
 	old := func() {
 		t.Helper()
-		try(t, os.WriteFile(name, nil, 0o600))
-		try(t, os.Chtimes(name, now.Add(-25*time.Hour), now.Add(-25*time.Hour)))
+		must.Do(t, os.WriteFile(name, nil, 0o600))
+		must.Do(t, os.Chtimes(name, now.Add(-25*time.Hour), now.Add(-25*time.Hour)))
 	}
 	there := func() bool { _, err := os.Stat(name); return err == nil }
 	old()
@@ -306,9 +300,9 @@ func TestClock(t *testing.T) {
 			k.m.Sweep() // writes the time of the last sweep
 			at := time.Now().Add(offset)
 			left := filepath.Join(dir, strings.Repeat("0", 32)+".json")
-			try(t, os.WriteFile(left, nil, 0o600))
+			must.Do(t, os.WriteFile(left, nil, 0o600))
 			for _, name := range files(t, dir) {
-				try(t, os.Chtimes(filepath.Join(dir, name), at, at))
+				must.Do(t, os.Chtimes(filepath.Join(dir, name), at, at))
 			}
 			if got := len(k.say(totals)) == 0; got != remembered {
 				t.Errorf("the session is remembered: %v, want %v", got, remembered)
@@ -333,9 +327,9 @@ func TestPowerCut(t *testing.T) {
 	for step := range disk.Len() + 1 {
 		for loss := range crashtest.Losses {
 			state := t.TempDir()
-			try(t, os.Mkdir(filepath.Join(state, "sessions"), 0o700))
+			must.Do(t, os.Mkdir(filepath.Join(state, "sessions"), 0o700))
 			for name, data := range disk.After(step, loss, rng) {
-				try(t, os.WriteFile(filepath.Join(state, "sessions", name), data, 0o600))
+				must.Do(t, os.WriteFile(filepath.Join(state, "sessions", name), data, 0o600))
 			}
 			k.m = session.New(state, session.Options{})
 			if got := k.say(totals); len(got) > 0 && !slices.Equal(got, []string{"spreadsheet-totals"}) {
@@ -361,12 +355,12 @@ func TestDamaged(t *testing.T) {
 		t.Fatal(names, err)
 	}
 	for _, text := range []string{"", "{", `{"offers":5}`, "[]", "\x00\x00"} {
-		try(t, os.WriteFile(names[0], []byte(text), 0o600))
+		must.Do(t, os.WriteFile(names[0], []byte(text), 0o600))
 		k.want(k.say(totals), "spreadsheet-totals")
 		k.want(k.say(totals))
 	}
 	file := filepath.Join(dir, "file")
-	try(t, os.WriteFile(file, nil, 0o600))
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	k.m = session.New(file, session.Options{})
 	k.want(k.say(totals), "spreadsheet-totals")
 	k.want(k.say(totals), "spreadsheet-totals")
@@ -382,13 +376,13 @@ func TestLocked(t *testing.T) {
 		k.want(k.say(totals), "spreadsheet-totals")
 		for i := range 16 {
 			lock := flock.New(filepath.Join(dir, fmt.Sprintf("%x.lock", i)))
-			try(t, lock.Lock())
+			must.Do(t, lock.Lock())
 			defer lock.Close()
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		b, err := k.m.Suggest(ctx, k.c, session.Prompt{Session: k.id, Text: totals}, repertoire.Budget{}, nil)
-		try(t, err)
+		must.Do(t, err)
 		if len(b.Skills) != 1 || ctx.Err() != nil {
 			t.Errorf("%d skills, context %v", len(b.Skills), ctx.Err())
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 )
 
@@ -53,14 +54,14 @@ func TestEmbedderPlan(t *testing.T) {
 			env := embedderEnv(t)
 			file := filepath.Join(env.Home, "etc", "config.yaml")
 			if tt.before != "" {
-				try(t, os.Mkdir(filepath.Dir(file), 0o700))
-				try(t, os.WriteFile(file, []byte(tt.before), 0o640))
+				must.Do(t, os.Mkdir(filepath.Dir(file), 0o700))
+				must.Do(t, os.WriteFile(file, []byte(tt.before), 0o640))
 			}
 			plan, err := setup.NewEmbedderPlan(env, file, false, ollama())
-			try(t, err)
-			try(t, plan.Apply(env))
+			must.Do(t, err)
+			must.Do(t, plan.Apply(env))
 			after, err := os.ReadFile(file)
-			try(t, err)
+			must.Do(t, err)
 			if string(after) != tt.after {
 				t.Errorf("the file is %s; want %s", after, tt.after)
 			}
@@ -82,10 +83,10 @@ func TestEmbedderIsRead(t *testing.T) {
 		want := ollama()
 		want.Model = model
 		plan, err := setup.NewEmbedderPlan(env, file, false, want)
-		try(t, err)
-		try(t, plan.Apply(env))
+		must.Do(t, err)
+		must.Do(t, plan.Apply(env))
 		s := config.Default()
-		try(t, s.ReadUser(file))
+		must.Do(t, s.ReadUser(file))
 		got := s.Embedder.OpenAI
 		if got == nil || got.Model != model || got.BaseURL != want.BaseURL || got.KeyEnv != "-" || *got.QueryPrefix != want.QueryPrefix || *got.DocumentPrefix != want.DocumentPrefix {
 			t.Errorf("%q: read as %+v", model, got)
@@ -109,9 +110,9 @@ func TestEmbedderRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			env := embedderEnv(t)
 			file := filepath.Join(env.Home, "config.yaml")
-			try(t, os.WriteFile(file, []byte(tt.before), tt.mode))
+			must.Do(t, os.WriteFile(file, []byte(tt.before), tt.mode))
 			plan, err := setup.NewEmbedderPlan(env, file, false, ollama())
-			try(t, err)
+			must.Do(t, err)
 			ch := plan.Changes[0]
 			if len(plan.Edits) > 0 || ch.Action != setup.Refused || !strings.Contains(ch.Message, tt.message) || ch.Snippet != "embedder:\n"+strings.TrimSuffix(written, "\n") {
 				t.Errorf("%d edits, %+v", len(plan.Edits), ch)
@@ -125,34 +126,27 @@ func TestEmbedderRefused(t *testing.T) {
 func TestEmbedderThroughLink(t *testing.T) {
 	env := embedderEnv(t)
 	env.Project = filepath.Join(env.Home, "project")
-	try(t, os.Mkdir(env.Project, 0o700))
+	must.Do(t, os.Mkdir(env.Project, 0o700))
 	target, own, theirs := filepath.Join(env.Home, "dotfiles.yaml"), filepath.Join(env.Home, "config.yaml"), filepath.Join(env.Project, "config.yaml")
-	try(t, os.WriteFile(target, []byte("user: true\n"), 0o600))
+	must.Do(t, os.WriteFile(target, []byte("user: true\n"), 0o600))
 	for _, link := range []string{own, theirs} {
 		if err := os.Symlink(target, link); err != nil {
 			t.Skipf("no links here: %v", err)
 		}
 	}
 	plan, err := setup.NewEmbedderPlan(env, theirs, true, ollama())
-	try(t, err)
+	must.Do(t, err)
 	if len(plan.Edits) > 0 || !strings.Contains(plan.Changes[0].Message, "links that lie in a project are not followed") {
 		t.Errorf("%+v", plan.Changes)
 	}
 	plan, err = setup.NewEmbedderPlan(env, own, false, ollama())
-	try(t, err)
-	try(t, plan.Apply(env))
+	must.Do(t, err)
+	must.Do(t, plan.Apply(env))
 	info, err := os.Lstat(own)
-	try(t, err)
+	must.Do(t, err)
 	data, err := os.ReadFile(target)
-	try(t, err)
+	must.Do(t, err)
 	if info.Mode()&os.ModeSymlink == 0 || string(data) != "user: true\nembedder:\n"+written {
 		t.Errorf("%v, %s", info.Mode(), data)
-	}
-}
-
-func try(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/edit"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
@@ -33,9 +34,7 @@ func testEnv(t *testing.T) *Env {
 	e := &Env{Machine: client.Machine{OS: "linux", Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project"),
 		Getenv: func(string) string { return "" }}, State: filepath.Join(dir, "state"), Program: program}
 	for _, d := range []string{e.Home, e.Project} {
-		if err := os.MkdirAll(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(d, 0o700))
 	}
 	return e
 }
@@ -54,9 +53,7 @@ type goldenCase struct {
 func readCase(t *testing.T, file string) goldenCase {
 	t.Helper()
 	a, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c := goldenCase{file: file, archive: a, req: Request{Scope: client.User}}
 	for line := range strings.Lines(string(a.Comment)) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -153,9 +150,7 @@ func tree(t *testing.T, e *Env) map[string]string {
 			m[filepath.ToSlash(rel)] = string(data)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	return m
 }
@@ -163,24 +158,16 @@ func tree(t *testing.T, e *Env) map[string]string {
 func write(t *testing.T, e *Env, name string, data []byte) {
 	t.Helper()
 	full := filepath.Join(filepath.Dir(e.Home), filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(full, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(full), 0o700))
+	must.Do(t, os.WriteFile(full, data, 0o600))
 }
 
 // run plans and applies a request.
 func run(t *testing.T, e *Env, req Request) *Plan {
 	t.Helper()
 	p, err := NewPlan(e, req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Apply(e); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, p.Apply(e))
 	return p
 }
 
@@ -267,9 +254,7 @@ func (c goldenCase) write(t *testing.T, got map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		c.archive.Files = append(c.archive.Files, txtar.File{Name: name, Data: []byte(got[name])})
 	}
-	if err := os.WriteFile(c.file, txtar.Format(c.archive), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(c.file, txtar.Format(c.archive), 0o600))
 }
 
 func (c goldenCase) checkRemoval(t *testing.T, e *Env, before map[string]string) {
@@ -289,9 +274,7 @@ func (c goldenCase) checkRemoval(t *testing.T, e *Env, before map[string]string)
 			write(t, e, name, []byte(data))
 		}
 	}
-	if err := os.RemoveAll(e.State); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(e.State))
 	run(t, e, req)
 	want := maps.Clone(before)
 	for name, data := range c.section("removed") { // where it cannot be the same

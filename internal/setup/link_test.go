@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // symlink makes a link in the test's folder; targets are relative to that folder.
@@ -17,9 +18,7 @@ func symlink(t *testing.T, e *Env, target, name string) {
 	t.Helper()
 	top := filepath.Dir(e.Home)
 	link := filepath.Join(top, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(link), 0o700))
 	if err := os.Symlink(filepath.Join(top, filepath.FromSlash(target)), link); err != nil {
 		t.Skipf("no symbolic links here: %v", err)
 	}
@@ -96,15 +95,13 @@ func files(t *testing.T, e *Env) map[string]string {
 			return filepath.SkipDir
 		}
 		if err == nil && d.Type().IsRegular() {
-			found[name] = read(t, name)
+			found[name] = must.Read(t, name)
 		} else {
 			found[name] = d.Type().String()
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return found
 }
 
@@ -126,10 +123,10 @@ func TestGenericLinks(t *testing.T) {
 			t.Errorf("%s: %+v", name, p.Changes)
 		}
 	}
-	if got := read(t, filepath.Join(e.Home, ".claude.json")); got != "{}\n" {
+	if got := must.Read(t, filepath.Join(e.Home, ".claude.json")); got != "{}\n" {
 		t.Errorf("the user's file is %q", got)
 	}
-	if got := read(t, filepath.Join(top, "dotfiles", "mcp.json")); !strings.Contains(got, program) {
+	if got := must.Read(t, filepath.Join(top, "dotfiles", "mcp.json")); !strings.Contains(got, program) {
 		t.Errorf("the linked file is %q", got)
 	}
 }
@@ -138,9 +135,7 @@ func TestGenericLinks(t *testing.T) {
 func TestLinkMeanwhile(t *testing.T) {
 	e := testEnv(t)
 	p, err := NewPlan(e, Request{Clients: []client.Client{named(t, "cursor")}, MCP: true, Scope: client.Project})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	symlink(t, e, "else", "project/.cursor")
 	err = p.Apply(e)
 	var linked *linkError
@@ -160,7 +155,7 @@ func TestUserLinks(t *testing.T) {
 	symlink(t, e, "project/a", "project/b")
 	symlink(t, e, "project/b/claude.json", "home/.claude.json")
 	run(t, e, Request{Clients: []client.Client{named(t, "claude")}, MCP: true, Scope: client.User})
-	if got := read(t, filepath.Join(e.Project, "a", "claude.json")); !strings.Contains(got, program) {
+	if got := must.Read(t, filepath.Join(e.Project, "a", "claude.json")); !strings.Contains(got, program) {
 		t.Errorf("the linked file is %q", got)
 	}
 }
@@ -177,9 +172,7 @@ func TestNamesInLinks(t *testing.T) {
 	}
 	for _, name := range []string{"claude", "codex"} {
 		names, err := NamesIn(e, named(t, name), client.User, skills)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if diff := cmp.Diff([]string{"knit", "knit"}, names); diff != "" { // its own name and that of its folder
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

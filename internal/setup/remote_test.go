@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // team is a server for tests.
@@ -108,14 +109,9 @@ func TestRemoteStranger(t *testing.T) {
 		t.Error(err)
 	}
 	file := filepath.Join(e.Project, ".mcp.json")
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := strings.Replace(string(data), "SKILLS_TOKEN", "OTHER_SECRET", 1)
-	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	data := must.Read(t, file)
+	changed := strings.Replace(data, "SKILLS_TOKEN", "OTHER_SECRET", 1)
+	must.Do(t, os.WriteFile(file, []byte(changed), 0o600))
 	if err := e.MayRun(registered()); err == nil {
 		t.Error("another secret would be sent")
 	}

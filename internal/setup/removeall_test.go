@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestRemoveAll: everything that was ever written is taken back, wherever it is, and what
@@ -31,31 +32,25 @@ func TestRemoveAll(t *testing.T) {
 	e.Getenv, e.Project = func(string) string { return "" }, here
 
 	plan, err := NewRemovalPlan(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, c := range plan.Changes {
 		if c.Action != Removed {
 			t.Errorf("%+v", c)
 		}
 	}
-	if err := plan.Apply(e); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, plan.Apply(e))
 	dir := filepath.Dir(here)
 	err = filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
 		if rel, _ := filepath.Rel(dir, name); err == nil && d.Type().IsRegular() && !strings.HasPrefix(rel, "state") && rel != "other/.mcp.json" && rel != "app/servers.json" {
-			t.Errorf("left is %s: %s", rel, read(t, name))
+			t.Errorf("left is %s: %s", rel, must.Read(t, name))
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := read(t, filepath.Join(other, ".mcp.json")); strings.Contains(got, "skills") || !strings.Contains(got, "theirs") {
+	must.Do(t, err)
+	if got := must.Read(t, filepath.Join(other, ".mcp.json")); strings.Contains(got, "skills") || !strings.Contains(got, "theirs") {
 		t.Errorf("the servers of others are %s", got)
 	}
-	if got := read(t, generic.MCP.Files.User[0](&e.Machine)); got != "{\"a\": 1}\n" {
+	if got := must.Read(t, generic.MCP.Files.User[0](&e.Machine)); got != "{\"a\": 1}\n" {
 		t.Errorf("the settings of the unknown client are %s", got)
 	}
 	if plan, err = NewRemovalPlan(e); err != nil || len(plan.Changes) > 0 {
@@ -69,23 +64,17 @@ func TestRemoveAllLinked(t *testing.T) {
 	run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, Scope: client.Project})
 	file := filepath.Join(e.Project, ".cursor", "mcp.json")
 	target := filepath.Join(e.Home, "mcp.json")
-	if err := os.Rename(file, target); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(file, target))
 	if err := os.Symlink(target, file); err != nil {
 		t.Skip(err)
 	}
-	before := read(t, target)
+	before := must.Read(t, target)
 	e.Project = "" // it is remembered
 	plan, err := NewRemovalPlan(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := plan.Apply(e); err != nil {
-		t.Fatal(err)
-	}
-	if read(t, target) != before {
-		t.Errorf("what the link leads to has changed: %s", read(t, target))
+	must.Do(t, err)
+	must.Do(t, plan.Apply(e))
+	if must.Read(t, target) != before {
+		t.Errorf("what the link leads to has changed: %s", must.Read(t, target))
 	}
 	refused := 0
 	for _, c := range plan.Changes {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
@@ -29,15 +30,6 @@ func named(t *testing.T, name string) client.Client {
 	return c
 }
 
-func read(t *testing.T, name string) string {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
-
 // TestMoved: entries of a program that has moved are brought up to date, and
 // what the user changed in them stays.
 func TestMoved(t *testing.T) {
@@ -45,10 +37,8 @@ func TestMoved(t *testing.T) {
 	all := client.All()
 	run(t, e, Request{Clients: all, Scope: client.User})
 	hooks := filepath.Join(e.Home, ".claude", "settings.json")
-	changed := strings.ReplaceAll(read(t, hooks), `"timeout": 5`, `"timeout": 9`)
-	if err := os.WriteFile(hooks, []byte(changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	changed := strings.ReplaceAll(must.Read(t, hooks), `"timeout": 5`, `"timeout": 9`)
+	must.Do(t, os.WriteFile(hooks, []byte(changed), 0o600))
 	e.Program = "/new place/skills"
 	p := run(t, e, Request{Clients: all, Scope: client.User})
 	for _, c := range p.Changes {
@@ -61,7 +51,7 @@ func TestMoved(t *testing.T) {
 			t.Errorf("%s still has the old place: %s", name, data)
 		}
 	}
-	if got := read(t, hooks); strings.Count(got, `"timeout": 9`) != 3 || !strings.Contains(got, `"'/new place/skills' hook claude`) {
+	if got := must.Read(t, hooks); strings.Count(got, `"timeout": 9`) != 3 || !strings.Contains(got, `"'/new place/skills' hook claude`) {
 		t.Errorf("the hooks of claude are %s", got)
 	}
 	if p := run(t, e, Request{Clients: all, Scope: client.User}); len(p.Edits) > 0 {
@@ -87,19 +77,17 @@ func TestEquivalent(t *testing.T) {
 		t.Error(d)
 	}
 	run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, Hook: true, Scope: client.User})
-	if got := read(t, filepath.Join(e.Home, ".cursor", "hooks.json")); !strings.Contains(got, "--mcp-server mine") {
+	if got := must.Read(t, filepath.Join(e.Home, ".cursor", "hooks.json")); !strings.Contains(got, "--mcp-server mine") {
 		t.Errorf("the hook does not know the name of the server: %s", got)
 	}
 	// A program that is gone is replaced, under the name that it has.
-	if err := os.Remove(old); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(old))
 	p = run(t, e, Request{Clients: []client.Client{named(t, "cursor")}, MCP: true, Scope: client.User})
 	want[0].Action = Updated
 	if d := cmp.Diff(want, p.Changes); d != "" {
 		t.Error(d)
 	}
-	if got := read(t, filepath.Join(e.Home, ".cursor", "mcp.json")); !strings.Contains(got, `{"mine": {"command": "`+program+`", "args": ["mcp"]}}`) {
+	if got := must.Read(t, filepath.Join(e.Home, ".cursor", "mcp.json")); !strings.Contains(got, `{"mine": {"command": "`+program+`", "args": ["mcp"]}}`) {
 		t.Errorf("the server is %s", got)
 	}
 	// One for an agent is not the same.
@@ -118,12 +106,10 @@ func TestChangedSince(t *testing.T) {
 	write(t, e, "home/.gemini/settings.json", []byte("{\n  \"theme\": \"a\"\n}\n"))
 	gemini := []client.Client{named(t, "gemini")}
 	run(t, e, Request{Clients: gemini, Scope: client.User})
-	text := strings.Replace(read(t, file), `"theme": "a"`, `"theme": "b"`, 1)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	text := strings.Replace(must.Read(t, file), `"theme": "a"`, `"theme": "b"`, 1)
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	run(t, e, Request{Clients: gemini, Scope: client.User, Remove: true})
-	if got, want := read(t, file), "{\n  \"theme\": \"b\"\n}\n"; got != want {
+	if got, want := must.Read(t, file), "{\n  \"theme\": \"b\"\n}\n"; got != want {
 		t.Errorf("left is %q, want %q", got, want)
 	}
 }
@@ -138,15 +124,15 @@ func TestParts(t *testing.T) {
 	gemini := []client.Client{named(t, "gemini")}
 	run(t, e, Request{Clients: gemini, Scope: client.User, MCP: true})
 	run(t, e, Request{Clients: gemini, Scope: client.User, Hook: true})
-	if got := read(t, file); !strings.Contains(got, "--mcp-server skills") {
+	if got := must.Read(t, file); !strings.Contains(got, "--mcp-server skills") {
 		t.Errorf("the hook does not know of the server: %s", got)
 	}
 	run(t, e, Request{Clients: gemini, Scope: client.User, MCP: true, Remove: true})
-	if got := read(t, file); strings.Contains(got, `"mcp"`) || !strings.Contains(got, "hook gemini") || strings.Contains(got, "--mcp-server") || strings.Contains(got, "read_skill") {
+	if got := must.Read(t, file); strings.Contains(got, `"mcp"`) || !strings.Contains(got, "hook gemini") || strings.Contains(got, "--mcp-server") || strings.Contains(got, "read_skill") {
 		t.Errorf("after the removal of the server: %s", got)
 	}
 	run(t, e, Request{Clients: gemini, Scope: client.User, Remove: true})
-	if got := read(t, file); got != original {
+	if got := must.Read(t, file); got != original {
 		t.Errorf("left is %q, want %q", got, original)
 	}
 }
@@ -161,14 +147,12 @@ func TestConcurrent(t *testing.T) {
 			write(t, e, "home/.claude.json", []byte(before))
 		}
 		p, err := NewPlan(e, Request{Clients: []client.Client{named(t, "claude"), named(t, "cursor")}, MCP: true, Scope: client.User})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		write(t, e, "home/.claude.json", []byte(`{"x": 1}`))
 		if err := p.Apply(e); !errors.Is(err, errChanged) {
 			t.Errorf("the error is %v", err)
 		}
-		if got := read(t, file); got != `{"x": 1}` {
+		if got := must.Read(t, file); got != `{"x": 1}` {
 			t.Errorf("the file is %q", got)
 		}
 		if p.Changes[0].Action != Refused || p.Changes[1].Action != Added {
@@ -192,14 +176,10 @@ func TestFiles(t *testing.T) {
 	link := filepath.Join(e.Home, ".claude.json")
 	for _, err := range []error{os.Chmod(target, 0o640), os.Symlink("dotfiles/claude.json", link),
 		os.Symlink(filepath.Join(e.Home, "dotfiles"), filepath.Join(e.Home, ".cursor"))} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	write(t, e, "home/.gemini/settings.json", []byte("{}"))
-	if err := os.Chmod(filepath.Join(e.Home, ".gemini", "settings.json"), 0o400); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(filepath.Join(e.Home, ".gemini", "settings.json"), 0o400))
 	clients := []client.Client{named(t, "claude"), named(t, "cursor"), named(t, "codex"), named(t, "gemini")}
 	p := run(t, e, Request{Clients: clients, MCP: true, Scope: client.User})
 	if info, err := os.Lstat(link); err != nil || info.Mode().Type() != fs.ModeSymlink {
@@ -218,7 +198,7 @@ func TestFiles(t *testing.T) {
 		t.Errorf("of a read-only file: %+v", last)
 	}
 	run(t, e, Request{Clients: clients, MCP: true, Scope: client.User, Remove: true})
-	if got := read(t, target); got != "{}\n" {
+	if got := must.Read(t, target); got != "{}\n" {
 		t.Errorf("left is %q", got)
 	}
 }
@@ -246,7 +226,7 @@ func TestHuge(t *testing.T) {
 		t.Errorf("a diff of %d bytes: %.2000s", len(d), d)
 	}
 	run(t, e, Request{Clients: []client.Client{named(t, "claude")}, MCP: true, Scope: client.User, Remove: true})
-	if got := read(t, filepath.Join(e.Home, ".claude.json")); got != b.String() {
+	if got := must.Read(t, filepath.Join(e.Home, ".claude.json")); got != b.String() {
 		t.Error("not restored")
 	}
 }
@@ -356,12 +336,8 @@ func TestListing(t *testing.T) {
 	list := func(on bool, names ...string) *Plan {
 		t.Helper()
 		p, err := NewListingPlan(e, named(t, "claude"), client.User, names, on)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Apply(e); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, p.Apply(e))
 		return p
 	}
 	if p := list(true); p.Changes[0].Action != Absent {
@@ -369,20 +345,18 @@ func TestListing(t *testing.T) {
 	}
 	list(false, "cat", "mine", "dog", "cat")
 	want := "{\n  \"skillOverrides\": {\n    \"mine\": \"off\",\n    \"cat\": \"name-only\",\n    \"dog\": \"name-only\"\n  }\n}\n"
-	if got := read(t, file); got != want {
+	if got := must.Read(t, file); got != want {
 		t.Errorf("set: %s", got)
 	}
 	if p := list(false, "cat", "dog"); p.Changes[0].Action != Unchanged || len(p.Edits) > 0 {
 		t.Errorf("a second time: %+v", p.Changes)
 	}
 	// One that the user changes stays.
-	if err := os.WriteFile(file, []byte(strings.Replace(want, `"dog": "name-only"`, `"dog": "off"`, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(strings.Replace(want, `"dog": "name-only"`, `"dog": "off"`, 1)), 0o600))
 	if p := list(true); p.Changes[0].Action != Removed {
 		t.Errorf("taken back: %+v", p.Changes)
 	}
-	if got := read(t, file); !strings.Contains(got, `"dog": "off"`) || strings.Contains(got, "cat") {
+	if got := must.Read(t, file); !strings.Contains(got, `"dog": "off"`) || strings.Contains(got, "cat") {
 		t.Errorf("left: %s", got)
 	}
 
@@ -393,7 +367,7 @@ func TestListing(t *testing.T) {
 	run(t, e, Request{Clients: []client.Client{named(t, "claude")}, Hook: true, Scope: client.User})
 	list(false, "cat", "dog")
 	run(t, e, Request{Clients: []client.Client{named(t, "claude")}, Scope: client.User, Remove: true})
-	if got := read(t, file); got != "{ }" {
+	if got := must.Read(t, file); got != "{ }" {
 		t.Errorf("left is %q", got)
 	}
 }
@@ -470,9 +444,7 @@ func TestTrust(t *testing.T) {
 func TestScan(t *testing.T) {
 	e := testEnv(t)
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	self = filepath.ToSlash(self)
 	e.Program = self
 	write(t, e, "project/.claude/settings.local.json", []byte(`{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "/gone/skills hook claude"}]}]}}`))
@@ -514,7 +486,7 @@ func TestWindows(t *testing.T) {
 		"Roaming/Block/goose/config/config.yaml": `cmd: "C:\\Program Files\\skills\\skills.exe"`,
 		"Roaming/Zed/settings.json":              `"context_servers"`,
 	} {
-		if got := read(t, filepath.Join(e.Home, filepath.FromSlash(name))); !strings.Contains(got, want) {
+		if got := must.Read(t, filepath.Join(e.Home, filepath.FromSlash(name))); !strings.Contains(got, want) {
 			t.Errorf("%s does not have %s: %s", name, want, got)
 		}
 	}
@@ -538,12 +510,12 @@ func TestLinked(t *testing.T) {
 		t.Skip(err)
 	}
 	req := Request{Clients: []client.Client{named(t, "cursor")}, MCP: true, Scope: client.User}
-	if run(t, e, req); !strings.Contains(read(t, other), "skills") || read(t, other) != read(t, name) {
-		t.Errorf("set up, the files hold %q and %q", read(t, name), read(t, other))
+	if run(t, e, req); !strings.Contains(must.Read(t, other), "skills") || must.Read(t, other) != must.Read(t, name) {
+		t.Errorf("set up, the files hold %q and %q", must.Read(t, name), must.Read(t, other))
 	}
 	req.Remove = true
-	if run(t, e, req); read(t, name) != before || read(t, other) != before {
-		t.Errorf("removed, the files hold %q and %q", read(t, name), read(t, other))
+	if run(t, e, req); must.Read(t, name) != before || must.Read(t, other) != before {
+		t.Errorf("removed, the files hold %q and %q", must.Read(t, name), must.Read(t, other))
 	}
 }
 
@@ -588,10 +560,8 @@ func TestMayRun(t *testing.T) {
 	}
 	e.Program = program
 	file := filepath.Join(e.Project, ".claude", "settings.json")
-	changed := strings.Replace(read(t, file), "hook claude", "hook claude --agent x && rm y", 1)
-	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	changed := strings.Replace(must.Read(t, file), "hook claude", "hook claude --agent x && rm y", 1)
+	must.Do(t, os.WriteFile(file, []byte(changed), 0o600))
 	if may() == nil {
 		t.Error("what somebody has added may run")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/status"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
@@ -22,13 +23,6 @@ import (
 )
 
 func TestMain(m *testing.M) { testsize.Main(m) }
-
-func try(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // A machine is a home with skills.
 type machine struct {
@@ -62,11 +56,10 @@ func newMachine(t *testing.T) *machine {
 func (m *machine) write(t *testing.T, name, text string) {
 	t.Helper()
 	name = filepath.Join(m.home, name)
-	try(t, os.MkdirAll(filepath.Dir(name), 0o700))
-	try(t, os.WriteFile(name, []byte(text), 0o600))
+	must.Write(t, name, text)
 	old := time.Now().Add(-time.Hour)
 	for path := name; path != m.home; path = filepath.Dir(path) {
-		try(t, os.Chtimes(path, old, old))
+		must.Do(t, os.Chtimes(path, old, old))
 	}
 }
 
@@ -83,16 +76,16 @@ func (m *machine) open(ctx context.Context) (*repertoire.Catalog, *repertoire.Ag
 func (m *machine) index(t *testing.T) {
 	t.Helper()
 	c, _, err := m.open(t.Context())
-	try(t, err)
+	must.Do(t, err)
 	defer c.Close()
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 }
 
 func (m *machine) gather(t *testing.T) *status.Status {
 	t.Helper()
 	s, err := status.Gather(t.Context(), m.look)
-	try(t, err)
+	must.Do(t, err)
 	return s
 }
 
@@ -100,7 +93,7 @@ func (m *machine) gather(t *testing.T) *status.Status {
 func (m *machine) files(t *testing.T) map[string]string {
 	t.Helper()
 	files := make(map[string]string)
-	try(t, filepath.WalkDir(m.home, func(name string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(m.home, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			files[name] = ""
 			return err
@@ -158,7 +151,7 @@ func TestPaths(t *testing.T) {
 	m := newMachine(t)
 	m.index(t)
 	paths, err := status.Paths(m.home, new(config.Options))
-	try(t, err)
+	must.Do(t, err)
 	for name := range m.files(t) {
 		if info, err := os.Stat(name); err != nil || info.IsDir() {
 			continue

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
@@ -40,13 +41,9 @@ func FuzzVisible(f *testing.F) {
 		var b strings.Builder
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
-		if err := enc.Encode([]string{s, "\u202e\u007f\U000E0041"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, enc.Encode([]string{s, "\u202e\u007f\U000E0041"}))
 		var before, after []string
-		if err := json.Unmarshal([]byte(b.String()), &before); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(b.String()), &before))
 		if err := json.Unmarshal([]byte(tidy.Visible(b.String())), &after); err != nil || !reflect.DeepEqual(before, after) {
 			t.Errorf("%q is %q, %v", before, after, err)
 		}

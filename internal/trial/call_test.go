@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 )
 
@@ -23,21 +24,13 @@ func tried(t *testing.T, name, script string, s Sample) setup.Registration {
 	}
 	dir := t.TempDir()
 	program := filepath.Join(dir, "it's here", "skills") // the shell needs quotes for it
-	if err := os.MkdirAll(filepath.Dir(program), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(program), 0o700))
+	must.Do(t, os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o700))
 	env := &setup.Env{Machine: client.Machine{OS: runtime.GOOS, Home: dir, Getenv: func(string) string { return "" }}, State: filepath.Join(dir, "state"), Program: program}
 	c, _ := client.Find(name)
 	plan, err := setup.NewPlan(env, setup.Request{Clients: []client.Client{c}, Hook: true, Scope: client.User})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := plan.Apply(env); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, plan.Apply(env))
 	statuses := setup.ScanOf(env, []client.Client{c})
 	Check(t.Context(), env, statuses, s)
 	if len(statuses[0].Registrations) != 1 || statuses[0].Registrations[0].Answer == nil {

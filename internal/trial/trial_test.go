@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/trial"
 	"github.com/repertoire-skills/repertoire/source"
@@ -80,34 +81,27 @@ func program(t *testing.T) *setup.Env {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "skills", "balcony", "SKILL.md")
-	check(t, os.MkdirAll(filepath.Dir(file), 0o700))
-	check(t, os.WriteFile(file, []byte("---\nname: balcony\ndescription: Waters the plants on the balcony.\n---\nWater them.\n"), 0o600))
+	must.Do(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	must.Do(t, os.WriteFile(file, []byte("---\nname: balcony\ndescription: Waters the plants on the balcony.\n---\nWater them.\n"), 0o600))
 	cfg, err := config(dir)
-	check(t, err)
+	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), cfg)
-	check(t, err)
+	must.Do(t, err)
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	check(t, errors.Join(err, c.Close()))
+	must.Do(t, errors.Join(err, c.Close()))
 	t.Setenv(folderVar, dir)
 	self, err := os.Executable()
-	check(t, err)
+	must.Do(t, err)
 	return &setup.Env{Program: self}
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // water tries the prompt that the skill is for.
 func water(t *testing.T, env *setup.Env, name string, deadline time.Duration) *trial.Trial {
 	t.Helper()
 	h, err := trial.Choose(env, nil, name)
-	check(t, err)
+	must.Do(t, err)
 	r, err := trial.Run(t.Context(), trial.Options{Env: env, Hook: h, Prompt: "water the plants on the balcony", Dir: t.TempDir(), Deadline: deadline})
-	check(t, err)
+	must.Do(t, err)
 	return r
 }
 

@@ -9,15 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 )
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // digest returns the n-th digest.
 func digest(n int) string { return fmt.Sprintf("sha256:%064x", n) }
@@ -35,14 +29,14 @@ func TestFile(t *testing.T) {
 	if list, err := f.List(); err != nil || len(list) != 0 || f.Trusted(digest(1)) {
 		t.Errorf("a missing file has %v, %v", list, err)
 	}
-	try(t, f.Add(t.Context(), seen(2, "pdf", "/p"), seen(1, "git\n", "/q\t\"")))
-	try(t, f.Add(t.Context(), seen(2, "pdf", "/elsewhere")))
+	must.Do(t, f.Add(t.Context(), seen(2, "pdf", "/p"), seen(1, "git\n", "/q\t\"")))
+	must.Do(t, f.Add(t.Context(), seen(2, "pdf", "/elsewhere")))
 	after := other.Version()
 	if before == after || other.Version() != after || !other.Trusted(digest(2)) || other.Trusted(digest(3)) {
 		t.Errorf("version %s, then %s; trusted %v", before, after, other.trusted.Value())
 	}
 	data, err := os.ReadFile(f.Path())
-	try(t, err)
+	must.Do(t, err)
 	want := header + digest(1) + "\t2026-01-01T00:00:00Z\t\"git\\n\"\t\"/q\\t\\\"\"\n" + digest(2) + "\t2026-01-02T00:00:00Z\tpdf\t/p\n"
 	if string(data) != want {
 		t.Errorf("the file is\n%s\nwant\n%s", data, want)
@@ -55,7 +49,7 @@ func TestFile(t *testing.T) {
 	if err != nil || len(gone) != 1 || other.Version() == after || other.Trusted(digest(2)) || !other.Trusted(digest(1)) {
 		t.Errorf("forgot %v, %v; trusted %v", gone, err, other.trusted.Value())
 	}
-	try(t, os.Remove(f.Path()))
+	must.Do(t, os.Remove(f.Path()))
 	if other.Version(); other.Trusted(digest(1)) {
 		t.Error("trusted without the file")
 	}
@@ -75,7 +69,7 @@ func TestMalformed(t *testing.T) {
 		digest(8) + "\t2026-01-02T00:00:00Z\t\"x\ty": "is not a text in quotes",
 	} {
 		content := "# mine\n" + line + "\n\r\n" + good
-		try(t, os.WriteFile(f.Path(), []byte(content), 0o600))
+		must.Do(t, os.WriteFile(f.Path(), []byte(content), 0o600))
 		f := Open(state)
 		if !f.Trusted(digest(7)) || f.Trusted(digest(8)) {
 			t.Errorf("%q: trusted %v", line, f.trusted.Value())
@@ -98,15 +92,15 @@ func TestMalformed(t *testing.T) {
 func TestChange(t *testing.T) {
 	t.Parallel()
 	f := Open(t.TempDir())
-	try(t, f.Add(t.Context(), seen(1, "pdf", "/p", skill.File{Path: "SKILL.md", SHA256: "a"}, skill.File{Path: "old\n.sh", SHA256: "b"}, skill.File{Path: "x", SHA256: "c"})))
-	try(t, f.Add(t.Context(), seen(2, "pdf", "/elsewhere", skill.File{Path: "SKILL.md", SHA256: "z"})))
+	must.Do(t, f.Add(t.Context(), seen(1, "pdf", "/p", skill.File{Path: "SKILL.md", SHA256: "a"}, skill.File{Path: "old\n.sh", SHA256: "b"}, skill.File{Path: "x", SHA256: "c"})))
+	must.Do(t, f.Add(t.Context(), seen(2, "pdf", "/elsewhere", skill.File{Path: "SKILL.md", SHA256: "z"})))
 	now := []skill.File{{Path: "SKILL.md", SHA256: "new"}, {Path: "run.sh", SHA256: "d"}, {Path: "x", SHA256: "c"}}
 	for folder, want := range map[string]string{
 		"/p":     `/p [SKILL.md] [run.sh] ["old\n.sh"]`,
 		"/clone": `/elsewhere [SKILL.md] [run.sh x] []`,
 	} {
 		c, err := f.Change(seen(3, "pdf", folder, now...))
-		try(t, err)
+		must.Do(t, err)
 		if got := fmt.Sprintf("%s %v %v %q", c.Since.Folder, c.Changed, c.Added, c.Removed); got != want {
 			t.Errorf("%s: %s, want %s", folder, got, want)
 		}
@@ -114,7 +108,7 @@ func TestChange(t *testing.T) {
 	if c, err := f.Change(seen(3, "git", "/p", now...)); c != nil || err != nil {
 		t.Errorf("%v, %v of a skill that nobody knows", c, err)
 	}
-	try(t, os.RemoveAll(f.dir))
+	must.Do(t, os.RemoveAll(f.dir))
 	if c, err := f.Change(seen(3, "pdf", "/p", now...)); err != nil || c.Since.Date.Day() != 1 || c.Added != nil {
 		t.Errorf("%v, %v without the files", c, err)
 	}

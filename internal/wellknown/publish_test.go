@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -28,13 +29,9 @@ func TestPublish(t *testing.T) {
 		"shifting/clock.txt": {Data: []byte("1\n")},
 	}
 	src, err := source.New(files, &source.Options{Label: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close()
 	if _, err := c.Owner().Rescan(t.Context(), nil); err != nil {
 		t.Fatal(err)
@@ -42,9 +39,7 @@ func TestPublish(t *testing.T) {
 	others := &repertoire.Agent{Name: "others", Exclude: repertoire.Rules{Names: []string{"internal"}}}
 	dir := t.TempDir()
 	r, err := Publish(t.Context(), changing{c, files}, others, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if r.Skills != 2 || r.Archives != 1 || len(r.Omitted) != 2 {
 		t.Errorf("result %+v", r)
 	}
@@ -65,21 +60,13 @@ func TestPublishAway(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	lib := filepath.Join(root, "lib")
 	for _, name := range []string{"bread", "cake"} {
-		if err := os.MkdirAll(filepath.Join(lib, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(lib, name, "SKILL.md"), instructions(name, "Bakes."), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(lib, name), 0o700))
+		must.Do(t, os.WriteFile(filepath.Join(lib, name, "SKILL.md"), instructions(name, "Bakes."), 0o600))
 	}
 	src, err := source.Dir(lib, &source.Options{Label: "lib"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(root, "catalog.db"), Schedule: repertoire.Never})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close()
 	rescan := func() {
 		t.Helper()
@@ -91,9 +78,7 @@ func TestPublishAway(t *testing.T) {
 	if r, err := Publish(t.Context(), c, nil, dir); err != nil || r.Skills != 2 {
 		t.Fatalf("result %+v, %v", r, err)
 	}
-	if err := os.Rename(lib, lib+"-away"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(lib, lib+"-away"))
 	rescan()
 	before := tree(t, dir)
 	if r, err := Publish(t.Context(), c, nil, dir); err == nil || !strings.Contains(err.Error(), "source lib of skill bread cannot be read now") {
@@ -105,9 +90,7 @@ func TestPublishAway(t *testing.T) {
 	if r, err := Publish(t.Context(), c, nil, t.TempDir()); err != nil || r.Skills != 0 || len(r.Omitted) != 2 {
 		t.Errorf("a new site: %+v, %v", r, err)
 	}
-	if err := c.Owner().Forget(t.Context(), "lib"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Owner().Forget(t.Context(), "lib"))
 	if r, err := Publish(t.Context(), c, nil, dir); err != nil || len(r.Removed) != 4 {
 		t.Errorf("forgotten: %+v, %v", r, err)
 	}

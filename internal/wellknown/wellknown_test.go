@@ -22,6 +22,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // instructions returns a SKILL.md.
@@ -41,9 +43,7 @@ func skillOf(name string, files ...string) bundle {
 func write(t *testing.T, dir string, skills ...bundle) (Result, []string) {
 	t.Helper()
 	w, err := open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer w.close()
 	var omitted []string
 	for _, s := range skills {
@@ -55,9 +55,7 @@ func write(t *testing.T, dir string, skills ...bundle) (Result, []string) {
 		}
 	}
 	r, err := w.finish()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return r, omitted
 }
 
@@ -73,9 +71,7 @@ func tree(t *testing.T, dir string) map[string]string {
 		files[name] = string(data)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return files
 }
 
@@ -92,9 +88,7 @@ func names(files map[string]string) []string {
 func fetch(t *testing.T, address string) []byte {
 	t.Helper()
 	resp, err := http.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -107,9 +101,7 @@ func fetchJSON(t *testing.T, address string, v any) {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(fetch(t, address)))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dec.Decode(v))
 }
 
 // TestPlainNames: readers that know only the plain headers of an archive find the names
@@ -118,17 +110,11 @@ func TestPlainNames(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, skillOf("named", "scripts/fïle.md"))
 	packed, err := os.ReadFile(filepath.Join(dir, ".well-known", "agent-skills", "named.tar.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	zip, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	plain, err := io.ReadAll(zip)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	// SKILL.md has a block for its header and one for its content.
 	if name, _, _ := bytes.Cut(plain[2*512:3*512], []byte{0}); string(name) != "scripts/fïle.md" {
 		t.Errorf("the second header names %q", name)
@@ -139,9 +125,7 @@ func TestPlainNames(t *testing.T) {
 func unpack(t *testing.T, data []byte) map[string]string {
 	t.Helper()
 	zip, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if !zip.ModTime.IsZero() || zip.Name != "" {
 		t.Errorf("the archive tells a time or a name: %+v", zip.Header)
 	}
@@ -151,16 +135,12 @@ func unpack(t *testing.T, data []byte) map[string]string {
 		if errors.Is(err, io.EOF) {
 			return files
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if h.Typeflag != tar.TypeReg || !fs.ValidPath(h.Name) || h.Mode != 0o644 || h.ModTime.Unix() != 0 || h.Uname != "" {
 			t.Errorf("a strange entry: %+v", h)
 		}
 		content, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		files[h.Name] = string(content)
 	}
 }
@@ -176,15 +156,11 @@ func installed(t *testing.T, site string) map[string]map[string]string {
 		t.Errorf("schema %q", index.Schema)
 	}
 	base, err := url.Parse(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	skills := make(map[string]map[string]string)
 	for _, e := range index.Skills {
 		where, err := base.Parse(e.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		data := fetch(t, where.String())
 		if sum := sha256.Sum256(data); e.Digest != "sha256:"+hex.EncodeToString(sum[:]) {
 			t.Errorf("%s: digest %s does not hold for what %s leads to", e.Name, e.Digest, where)
@@ -269,9 +245,7 @@ func TestSameBytes(t *testing.T) {
 	}
 	index := filepath.Join(first, ".well-known", "agent-skills", "index.json")
 	before, err := os.Stat(index)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if r, _ := write(t, first, a, b); len(r.Removed)+len(r.Kept) > 0 {
 		t.Errorf("writing again: %+v", r)
 	}
@@ -320,12 +294,8 @@ func TestForeign(t *testing.T) {
 	at := func(dir, name string) string { return filepath.Join(dir, ".well-known", filepath.FromSlash(name)) }
 	put := func(name, text string) {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 	for _, name := range []string{"agent-skills/index.json", "skills/mine/SKILL.md"} {
 		dir := t.TempDir()
@@ -364,9 +334,7 @@ func TestForeign(t *testing.T) {
 
 	// A skill that needs a name that somebody else took fails.
 	w, err := open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer w.close()
 	if err := w.add(skillOf("new", "notes.md")); err == nil || !strings.Contains(err.Error(), "new.tar.gz was not written by this command") {
 		t.Errorf("a foreign file was replaced: %v", err)
@@ -377,28 +345,18 @@ func TestForeign(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	dir := t.TempDir()
 	w, err := open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, s := range []bundle{skillOf("old", "notes.md"), skillOf("both", "notes.md")} {
-		if err := w.add(s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.add(s))
 	}
-	if err := w.close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.close())
 	record := filepath.Join(dir, ".well-known", ".repertoire-skills")
 	f, err := os.OpenFile(record, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := f.WriteString("sha256:00 .well-known/agent-ski"); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Close())
 	r, _ := write(t, dir, skillOf("both", "other.md"))
 	if want := 4; len(r.Removed) != want || len(r.Kept) > 0 { // old: archive and two files; both: notes.md
 		t.Errorf("removed %q, kept %q; want %d removed", r.Removed, r.Kept, want)

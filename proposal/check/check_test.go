@@ -13,17 +13,11 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/proposal/check"
 	"github.com/repertoire-skills/repertoire/source"
 )
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // skills are the skills of the test by name.
 var skills = map[string]string{
@@ -54,16 +48,16 @@ func openAt(t *testing.T, file string, policy *repertoire.Policy) *repertoire.Ca
 	t.Helper()
 	top := filepath.Dir(file)
 	for name, text := range skills {
-		try(t, os.MkdirAll(filepath.Join(top, "skills", name, "evals"), 0o700))
-		try(t, os.WriteFile(filepath.Join(top, "skills", name, "SKILL.md"), []byte(text), 0o600))
+		must.Do(t, os.MkdirAll(filepath.Join(top, "skills", name, "evals"), 0o700))
+		must.Do(t, os.WriteFile(filepath.Join(top, "skills", name, "SKILL.md"), []byte(text), 0o600))
 	}
 	src, err := source.Dir(filepath.Join(top, "skills"), &source.Options{Label: "disk", Priority: 1})
-	try(t, err)
+	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: file, Schedule: repertoire.Never, Policy: policy})
-	try(t, err)
-	t.Cleanup(func() { try(t, c.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	_, err = c.Owner().Rescan(t.Context(), nil)
-	try(t, err)
+	must.Do(t, err)
 	return c
 }
 
@@ -85,7 +79,7 @@ func TestCheck(t *testing.T) {
 		trial := base
 		trial.After = files(x.text, "evals/evals.json", `["write an invoice"]`)
 		got, err := k.Check(t.Context(), trial)
-		try(t, err)
+		must.Do(t, err)
 		var rules []string
 		for _, p := range got.Findings {
 			rules = append(rules, p.Rule)
@@ -125,7 +119,7 @@ func TestKilled(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "catalog.db")
 	left := func() (list []string) {
 		entries, err := os.ReadDir(db + ".checks")
-		try(t, err)
+		must.Do(t, err)
 		for _, e := range entries {
 			if e.IsDir() {
 				list = append(list, e.Name())
@@ -147,10 +141,10 @@ func TestKilled(t *testing.T) {
 		cmd.Env = append(os.Environ(), "CHECK_AND_WAIT="+db)
 		cmd.Stderr = os.Stderr
 		_, err := cmd.StdinPipe() // stays open
-		try(t, err)
+		must.Do(t, err)
 		out, err := cmd.StdoutPipe()
-		try(t, err)
-		try(t, cmd.Start())
+		must.Do(t, err)
+		must.Do(t, cmd.Start())
 		t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != "waiting\n" {
 			t.Fatalf("%q, %v", line, err)
@@ -163,10 +157,10 @@ func TestKilled(t *testing.T) {
 	}
 	long := time.Now().Add(-24 * time.Hour)
 	for i, cmd := range running {
-		try(t, cmd.Process.Kill())
+		must.Do(t, cmd.Process.Kill())
 		cmd.Wait() // it was killed
 		for _, name := range left() {
-			try(t, os.Chtimes(filepath.Join(db+".checks", name), long, long))
+			must.Do(t, os.Chtimes(filepath.Join(db+".checks", name), long, long))
 		}
 		checks()
 		if n := len(left()); n != len(running)-i-1 {
@@ -194,7 +188,7 @@ func TestHeldBack(t *testing.T) {
 		c := openWith(t, policy)
 		trial := proposal.Trial{Name: "cat", Source: "disk", Dir: "cat", Before: files(skills["cat"]), After: files(strings.Replace(skills["cat"], "Open the tin", "First open the tin", 1))}
 		got, err := checker(c).Check(t.Context(), trial)
-		try(t, err)
+		must.Do(t, err)
 		if b := got.Bench; !got.OK || len(got.Findings) > 0 || b.Prompts != 1 || b.After != (proposal.Hits{Hit1: 1, Hit3: 1}) {
 			t.Errorf("%s: %+v, %+v", name, got.Findings, got.Bench)
 		}
@@ -207,7 +201,7 @@ func TestHeldBack(t *testing.T) {
 func listed(t *testing.T, c *repertoire.Catalog) []repertoire.Entry {
 	t.Helper()
 	list, err := c.List(t.Context(), nil, nil)
-	try(t, err)
+	must.Do(t, err)
 	return list
 }
 

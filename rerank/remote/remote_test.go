@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/rerank/remote"
 )
 
@@ -48,9 +49,7 @@ func newReranker(t *testing.T, url string, change func(*remote.Config)) *remote.
 		change(&cfg)
 	}
 	r, err := remote.New(cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return r
 }
 
@@ -92,9 +91,7 @@ func TestProtocols(t *testing.T) {
 			url, req, body := serve(t, 200, tt.answer)
 			r := newReranker(t, url, func(c *remote.Config) { c.API, c.BaseURL = tt.api, url+tt.base })
 			scores, err := r.Rerank(t.Context(), "q", []string{"first", "second", ""})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if diff := cmp.Diff([]float64{-2, .5, 0}, scores); diff != "" {
 				t.Errorf("scores (-want +got)\n%s", diff)
 			}
@@ -134,9 +131,7 @@ func TestTextsAreCut(t *testing.T) {
 func TestPartialAnswer(t *testing.T) {
 	url, _, _ := serve(t, 200, `{"results":[{"index":2,"relevance_score":0.5}]}`)
 	scores, err := newReranker(t, url, nil).Rerank(t.Context(), "q", []string{"a", "b", "c"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if diff := cmp.Diff([]float64{math.NaN(), math.NaN(), .5}, scores, cmpopts.EquateNaNs()); diff != "" {
 		t.Error(diff)
 	}
@@ -288,9 +283,7 @@ func TestNewErrors(t *testing.T) {
 		})
 	}
 	r, err := remote.New(good, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if text := fmt.Sprintf("%v %+v %#v", r, r, r); strings.Contains(text, testKey) {
 		t.Errorf("printing a reranker shows the key: %s", text)
 	}

@@ -12,18 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/sandbox/sandboxtest"
 )
 
 var update = flag.Bool("update", false, "write the arguments into testdata/arguments.txtar")
-
-func try(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // TestArguments compares the arguments of bwrap; those of one option share a line.
 func TestArguments(t *testing.T) {
@@ -50,10 +44,10 @@ func TestArguments(t *testing.T) {
 	got.Comment = []byte("The arguments of bwrap by request; see TestArguments.\n")
 	file := filepath.Join("testdata", "arguments.txtar")
 	if *update {
-		try(t, os.WriteFile(file, txtar.Format(&got), 0o644))
+		must.Do(t, os.WriteFile(file, txtar.Format(&got), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	try(t, err)
+	must.Do(t, err)
 	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), string(txtar.Format(&got))); diff != "" {
 		t.Errorf("run with -update and review the result (-want +got):\n%s", diff)
 	}
@@ -107,10 +101,10 @@ func TestEscapes(t *testing.T) {
 		"limits.sh": "ulimit -v unlimited || ulimit -f unlimited",
 		"mount.sh":  "mount -t tmpfs x /mnt || umount /usr",
 	} {
-		try(t, os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o644))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o644))
 		r, err := e.Execute(t.Context(), sandbox.Request{Skill: "x", Dir: dir, Command: "sh " + name, Allowed: []string{"*.sh"},
 			Limits: sandbox.Limits{Disk: 1 << 20}})
-		try(t, err)
+		must.Do(t, err)
 		if r.ExitCode == 0 || len(r.Stdout) > 0 || len(r.Stderr) == 0 && r.ExitCode != 9 {
 			t.Errorf("%s: exit code %d, output %q, error output %q", name, r.ExitCode, r.Stdout, r.Stderr)
 		}
@@ -121,7 +115,7 @@ func TestEscapes(t *testing.T) {
 func TestInvisible(t *testing.T) {
 	e := available(t)
 	bin, dir := t.TempDir(), t.TempDir()
-	try(t, os.WriteFile(filepath.Join(bin, "tool"), []byte("#!/bin/sh\necho tool\n"), 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(bin, "tool"), []byte("#!/bin/sh\necho tool\n"), 0o755))
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
 	r := sandbox.Request{Skill: "x", Dir: dir, Command: "tool", Allowed: []string{"*"}}
 	_, err := e.Execute(t.Context(), r)
@@ -133,7 +127,7 @@ func TestInvisible(t *testing.T) {
 		t.Errorf("with PATH of the request, the error is %v", err)
 	}
 	e, err = New(Options{Read: []string{bin}})
-	try(t, err)
+	must.Do(t, err)
 	r.Env = nil
 	if res, err := e.Execute(t.Context(), r); err != nil || string(res.Stdout) != "tool\n" {
 		t.Errorf("a folder that may be read gives %q, %q, %v", res.Stdout, res.Stderr, err)

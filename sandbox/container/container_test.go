@@ -16,19 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/sandbox/sandboxtest"
 )
 
 var update = flag.Bool("update", false, "write the arguments into testdata/arguments.txtar")
-
-func try(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // TestArguments compares the arguments of docker and podman; those of one option share a line.
 func TestArguments(t *testing.T) {
@@ -41,7 +35,7 @@ func TestArguments(t *testing.T) {
 			Request: sandbox.Request{Limits: limits}}
 		change(run)
 		args, err := (&Executor{o}).args(run, "skill-1", &s)
-		try(t, err)
+		must.Do(t, err)
 		text := user.ReplaceAllString(strings.ReplaceAll(strings.Join(args, " "), " --", "\n--"), "--user OWN") + "\n"
 		got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(text)})
 	}
@@ -58,10 +52,10 @@ func TestArguments(t *testing.T) {
 	}, sandbox.Setup{Mount: "/skill", Workspace: "/workspace"})
 	file := filepath.Join("testdata", "arguments.txtar")
 	if *update {
-		try(t, os.WriteFile(file, txtar.Format(&got), 0o644))
+		must.Do(t, os.WriteFile(file, txtar.Format(&got), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	try(t, err)
+	must.Do(t, err)
 	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), string(txtar.Format(&got))); diff != "" {
 		t.Errorf("run with -update and review the result (-want +got):\n%s", diff)
 	}
@@ -168,12 +162,12 @@ func podman(t *testing.T) *Executor {
 	wrapper := filepath.Join(t.TempDir(), "podman")
 	script := "#!/bin/sh\ncase $3 in run) shift 3; set -- --log-level error run --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 \"$@\";; esac\nexec " +
 		program + " --cgroup-manager cgroupfs \"$@\"\n"
-	try(t, os.WriteFile(wrapper, []byte(script), 0o755))
+	must.Do(t, os.WriteFile(wrapper, []byte(script), 0o755))
 	root := rootfs(t, "sh", "bash", "cat", "ls", "ln", "sleep")
 	var last error
 	for _, runtime := range []string{"", "runc"} {
 		e, err := New(Options{Program: wrapper, Rootfs: root, Runtime: runtime})
-		try(t, err)
+		must.Do(t, err)
 		_, last = e.Execute(t.Context(), sandbox.Request{Skill: "x", Dir: t.TempDir(), Command: "sh -c true", Allowed: []string{"sh"}})
 		if last == nil {
 			return e
@@ -208,12 +202,12 @@ func rootfs(t *testing.T, programs ...string) string {
 
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
-	try(t, os.MkdirAll(filepath.Dir(to), 0o755))
+	must.Do(t, os.MkdirAll(filepath.Dir(to), 0o755))
 	in, err := os.Open(from)
-	try(t, err)
+	must.Do(t, err)
 	defer in.Close()
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
-	try(t, err)
+	must.Do(t, err)
 	_, err = io.Copy(out, in)
-	try(t, errors.Join(err, out.Close()))
+	must.Do(t, errors.Join(err, out.Close()))
 }

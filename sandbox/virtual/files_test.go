@@ -15,6 +15,7 @@ import (
 
 	"mvdan.cc/sh/v3/interp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
@@ -29,9 +30,7 @@ func wants(t *testing.T, s *Sandbox, r sandbox.Request, want string) {
 func TestMount(t *testing.T) {
 	s := New(Options{Root: "/mnt/box"})
 	for _, name := range []string{"zeta", "alpha"} {
-		if err := s.Mount(name, demo()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Mount(name, demo()))
 	}
 	if got := s.MountedSkills(); !slices.Equal(got, []string{"alpha", "zeta"}) {
 		t.Error(got)
@@ -94,9 +93,7 @@ func TestMountFolder(t *testing.T) {
 		t.Errorf("%q %v", data, err)
 	}
 	other := t.TempDir()
-	if err := os.WriteFile(filepath.Join(other, "file"), []byte("other\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(other, "file"), []byte("other\n"), 0o644))
 	wants(t, s, sandbox.Request{Skill: "x", Dir: other, Command: "cat file"}, "other\n") // another skill of this name
 	r.Skill, r.Dir = "y", filepath.Join(dir, "none")
 	if _, err := s.Execute(t.Context(), r); err == nil || err.(*sandbox.Error).Reason != sandbox.NotFound {
@@ -109,9 +106,7 @@ func TestWorkspace(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	write := func(name, text string) {
 		t.Helper()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at(name)), 0o755), os.WriteFile(at(name), []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(at(name)), 0o755), os.WriteFile(at(name), []byte(text), 0o644)))
 	}
 	is := func(name, want string) {
 		t.Helper()
@@ -195,9 +190,7 @@ func (c *changer) Read([]byte) (int, error) {
 // else. TestNoHost shows that nothing else is asked, where the system can tell.
 func TestHandlers(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("#!/bin/sh\necho secret\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(secret, []byte("#!/bin/sh\necho secret\n"), 0o755))
 	var asked []string
 	for _, command := range []string{
 		"cat < @F", "echo x > @F", "echo x >> @F", "test -f @F", "[ -x @F ]", "[[ -e @F ]]", "[[ @F -nt @F ]]", ". @F", "source @F", "@F", "sh @F", "exec @F",
@@ -268,9 +261,7 @@ func TestSame(t *testing.T) {
 // TestBlockedInput: an input that never answers does not hold a run beyond its time.
 func TestBlockedInput(t *testing.T) {
 	in, hold, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer in.Close()
 	defer hold.Close()
 	for _, command := range []string{"cat", "read x", "sh", "while read x; do :; done"} {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
@@ -15,9 +16,7 @@ import (
 // other, not even at the end of a file that both have.
 func TestFork(t *testing.T) {
 	base := New(Options{Disk: 1 << 20})
-	if err := base.Mount("demo", demo()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, base.Mount("demo", demo()))
 	wants(t, base, sandbox.Request{Command: "mkdir /d; echo base > /d/f; echo more >> /d/f"}, "")
 	size := base.Size()
 	one, other := base.Fork().(*Sandbox), base.Fork().(*Sandbox)
@@ -58,9 +57,7 @@ func TestTurns(t *testing.T) {
 	if err := other.MountSkill(t.Context(), sandbox.Request{Skill: "demo", Files: demo()}); err != nil { // which needs no turn
 		t.Error(err)
 	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, out.Close())
 	if got := <-done; got != "a\n" {
 		t.Error(got)
 	}
@@ -72,9 +69,7 @@ func TestMountSkill(t *testing.T) {
 	s := New(Options{})
 	r := sandbox.Request{Skill: "demo", Files: demo()}
 	for _, want := range []string{"demo\nplain\n", "demo\nplain\nnew\n"} {
-		if err := s.MountSkill(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.MountSkill(t.Context(), r))
 		wants(t, s, sandbox.Request{Command: "ls; sh " + s.SkillPath("demo") + "/scripts/plain.sh; cat demo/new 2>/dev/null || echo new > demo/new"}, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
@@ -14,9 +15,7 @@ import (
 // twice, and it never shows a file of the system.
 func FuzzRun(f *testing.F) {
 	names, err := os.ReadDir("testdata")
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 	for _, name := range names {
 		data, err := os.ReadFile("testdata/" + name.Name())
 		if err == nil && strings.HasSuffix(name.Name(), ".txt") {

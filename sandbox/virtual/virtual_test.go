@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
@@ -96,16 +97,11 @@ func replay(t *testing.T, name, text string) string {
 // TestTranscripts replays the conversations in testdata.
 func TestTranscripts(t *testing.T) {
 	for _, name := range transcripts(t) {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := replay(t, name, string(data))
+		data := must.Read(t, name)
+		got := replay(t, name, data)
 		if *update {
-			if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		} else if diff := cmp.Diff(string(data), got); diff != "" {
+			must.Do(t, os.WriteFile(name, []byte(got), 0o644))
+		} else if diff := cmp.Diff(data, got); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -69,7 +70,7 @@ func Fill(t testing.TB, x *Catalog, sources []Source) {
 			t.Fatalf("syncing %s: complete %v, %v", sources[i].Label, r.Complete, err)
 		}
 	}
-	try(t, x.Retain(t.Context(), labels))
+	must.Do(t, x.Retain(t.Context(), labels))
 	Embed(t, x)
 }
 

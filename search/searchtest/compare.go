@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
@@ -38,7 +39,7 @@ type Truth struct {
 func NewTruth(t testing.TB, c *Catalog, queries []search.Query) *Truth {
 	t.Helper()
 	all, err := c.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
-	try(t, err)
+	must.Do(t, err)
 	return &Truth{c, queries, answersOf(t, c, queries), all}
 }
 
@@ -106,7 +107,7 @@ func compareLists(t testing.TB, a, b *Catalog, agent *search.Agent) {
 	}
 	same(t, "pinned of "+nameOf(agent), func(x *Catalog) (any, error) { return x.Pinned(t.Context(), agent) }, a, b)
 	all, err := a.List(t.Context(), nil, &search.ListOptions{Shadowed: true})
-	try(t, err)
+	must.Do(t, err)
 	looked := testsize.Rounds(15, 40) // how many lookups: a failed one is slow, it compares all names
 	if agent != nil {
 		looked = testsize.Rounds(5, 10)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -80,27 +81,20 @@ func Sync(t testing.TB, c *Catalog, label string, refs iter.Seq2[*skill.Ref, err
 func SyncSource(t testing.TB, c *Catalog, src store.Source, refs iter.Seq2[*skill.Ref, error]) index.Report {
 	t.Helper()
 	r, err := c.Sync(t.Context(), src, refs)
-	try(t, err)
+	must.Do(t, err)
 	return r
-}
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // Embed embeds what has no vector, and ends the test on an error.
 func Embed(t testing.TB, c *Catalog) {
 	t.Helper()
-	try(t, c.Embed(t.Context(), nil))
+	must.Do(t, c.Embed(t.Context(), nil))
 }
 
 // Publish publishes what the catalog holds.
 func Publish(t testing.TB, c *Catalog, merge bool) {
 	t.Helper()
-	try(t, c.Publish(t.Context(), merge))
+	must.Do(t, c.Publish(t.Context(), merge))
 }
 
 // Ask returns the answer to a query that must not fail.

@@ -15,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
@@ -135,9 +136,7 @@ func TestCorpus(t *testing.T) {
 	skills := corpus(t, testsize.Rounds(300, 1200))
 	sources := []searchtest.Source{{Source: store.Source{Label: "corpus", Root: "/corpus"}, Skills: skills}}
 	e, err := static.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	rng := rand.New(rand.NewPCG(1, 1))
 	var prompts []string
 	for len(prompts) < testsize.Rounds(60, 200) {
@@ -197,15 +196,11 @@ func corpus(t *testing.T, n int) []*skill.Skill {
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var list []*skill.Skill
 	for lines := json.NewDecoder(z); len(list) < n; {
 		var s struct{ Repo, Path, Name, Description, Body string }
-		if err := lines.Decode(&s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, lines.Decode(&s))
 		list = append(list, searchtest.NewSkill(s.Repo+"/"+strings.TrimSuffix(s.Path, "/SKILL.md"), s.Name, s.Description, s.Body))
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/sqlite"
@@ -34,8 +35,8 @@ type Options struct {
 func Open(t testing.TB, path string, e embed.Embedder, opts *Options) *Catalog {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), path, nil)
-	try(t, err)
-	t.Cleanup(func() { try(t, db.Close()) })
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, db.Close()) })
 	return Over(t, db, path, e, opts)
 }
 
@@ -50,7 +51,7 @@ func New(t testing.TB, e embed.Embedder) *Catalog {
 func Over(t testing.TB, st store.Store, path string, e embed.Embedder, opts *Options) *Catalog {
 	t.Helper()
 	c := Join(st, path, e, opts)
-	t.Cleanup(func() { try(t, c.Close()) })
+	t.Cleanup(func() { must.Do(t, c.Close()) })
 	return c
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
@@ -143,9 +144,7 @@ func (w *world) edit() {
 func (w *world) fill(t *testing.T, leg searchtest.Leg, x *searchtest.Catalog, list []searchtest.Source) {
 	t.Helper()
 	known, err := x.Store.Sources(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var labels []string
 	for _, s := range list {
 		labels = append(labels, s.Label)
@@ -160,9 +159,7 @@ func (w *world) fill(t *testing.T, leg searchtest.Leg, x *searchtest.Catalog, li
 			searchtest.SyncSource(t, x, s.Source, func(yield func(*skill.Ref, error) bool) { yield(nil, source.ErrAway) })
 		}
 	}
-	if err := x.Retain(t.Context(), labels); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, x.Retain(t.Context(), labels))
 	searchtest.Embed(t, x)
 	if leg.Changed != nil {
 		leg.Changed(t, x)
@@ -250,9 +247,7 @@ func (w *world) compare(t *testing.T, full *searchtest.Catalog, e embed.Embedder
 func (w *world) compareWinners(t *testing.T, x *searchtest.Catalog) {
 	t.Helper()
 	list, err := x.List(t.Context(), w.agent, &search.ListOptions{Shadowed: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got := make(map[string]search.Entry) // by source and path
 	for _, e := range list {
 		got[e.Source+"/"+e.Path] = e

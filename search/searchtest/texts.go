@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -38,11 +39,11 @@ func Corpus(tb testing.TB, n int) Tree {
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	try(tb, err)
+	must.Do(tb, err)
 	t := make(Tree)
 	for lines := json.NewDecoder(z); len(t) < n && lines.More(); {
 		var s struct{ Repo, Path, Name, Description, Body string }
-		try(tb, lines.Decode(&s))
+		must.Do(tb, lines.Decode(&s))
 		t[s.Repo+"/"+s.Path] = Skill(s.Name, s.Description, s.Body)
 	}
 	return t

@@ -13,19 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/source/shared"
 	"github.com/repertoire-skills/repertoire/source/sourcetest"
 	"github.com/repertoire-skills/repertoire/store"
 )
-
-func try(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 const text = "---\nname: pdf\ndescription: Fills forms.\n---\nBody.\n"
 
@@ -94,7 +88,7 @@ func open(t *testing.T, files map[string]string, o *shared.Options) (*shared.Sou
 	t.Helper()
 	tr := &truth{table: sourcetest.NewTable("team", files)}
 	s, err := shared.New(tr, source.Info{Label: "team", Root: "/elsewhere"}, o)
-	try(t, err)
+	must.Do(t, err)
 	return s, tr
 }
 
@@ -129,7 +123,7 @@ func TestRefusedOptions(t *testing.T) {
 func TestUnlisted(t *testing.T) {
 	tr := &truth{table: sourcetest.NewTable("team", map[string]string{"pdf/SKILL.md": text})}
 	s, err := shared.New(tr, source.Info{Label: "team", Root: "/elsewhere"}, nil)
-	try(t, err)
+	must.Do(t, err)
 	for _, err := range s.Skills(t.Context(), nil) {
 		if err == nil {
 			t.Error("a skill was found")
@@ -183,7 +177,7 @@ func TestAway(t *testing.T) {
 	s, tr := open(t, files, &shared.Options{Cache: shared.NewCache(dir, 0)})
 	for _, d := range []string{"pdf", "old"} {
 		_, err := source.ReadInstructions(t.Context(), s, d)
-		try(t, err)
+		must.Do(t, err)
 	}
 	tr.table.Remove("old/SKILL.md")
 	if _, err := s.List(t.Context(), "old"); !errors.Is(err, fs.ErrNotExist) {
@@ -191,7 +185,7 @@ func TestAway(t *testing.T) {
 	}
 	tr.gone.Store(true)
 	next, err := shared.New(tr, source.Info{Label: "team"}, &shared.Options{Cache: shared.NewCache(dir, 0)})
-	try(t, err)
+	must.Do(t, err)
 	for _, s := range []*shared.Source{s, next} {
 		f, err := source.ReadInstructions(t.Context(), s, "pdf")
 		if err != nil || string(f.Data) != text {
@@ -218,7 +212,7 @@ func TestHangs(t *testing.T) {
 	s, tr := open(t, map[string]string{"pdf/SKILL.md": text, "ocr/SKILL.md": strings.ReplaceAll(text, "pdf", "ocr")},
 		&shared.Options{Cache: shared.NewCache(t.TempDir(), 0), Wait: time.Millisecond})
 	_, err := source.ReadInstructions(t.Context(), s, "pdf")
-	try(t, err)
+	must.Do(t, err)
 	tr.hangs.Store(true)
 	if _, err := source.ReadInstructions(t.Context(), s, "pdf"); err != nil {
 		t.Error(err)
@@ -246,11 +240,11 @@ func TestDamagedCache(t *testing.T) {
 			dir := t.TempDir()
 			s, _ := open(t, map[string]string{"pdf/SKILL.md": text}, &shared.Options{Cache: shared.NewCache(dir, 0)})
 			_, err := source.ReadInstructions(t.Context(), s, "pdf")
-			try(t, err)
+			must.Do(t, err)
 			all, err := filepath.Glob(filepath.Join(dir, "*"))
-			try(t, err)
+			must.Do(t, err)
 			for _, name := range all {
-				try(t, damage(name))
+				must.Do(t, damage(name))
 			}
 			f, err := source.ReadInstructions(t.Context(), s, "pdf")
 			if err != nil || string(f.Data) != text {
@@ -271,22 +265,22 @@ func TestBound(t *testing.T) {
 	s, tr := open(t, files, &shared.Options{Cache: shared.NewCache(dir, limit)})
 	for i := range 30 {
 		_, err := source.ReadInstructions(t.Context(), s, fmt.Sprintf("s%02d", i))
-		try(t, err)
+		must.Do(t, err)
 		old := time.Now().Add(time.Duration(i-100) * time.Second) // one after the other, whatever the clock's step
 		all, err := filepath.Glob(filepath.Join(dir, "*"))
-		try(t, err)
+		must.Do(t, err)
 		for _, name := range all {
 			if info, err := os.Stat(name); err == nil && info.ModTime().After(time.Now().Add(-50*time.Second)) {
-				try(t, os.Chtimes(name, old, old))
+				must.Do(t, os.Chtimes(name, old, old))
 			}
 		}
 	}
 	var size int64
 	all, err := os.ReadDir(dir)
-	try(t, err)
+	must.Do(t, err)
 	for _, e := range all {
 		info, err := e.Info()
-		try(t, err)
+		must.Do(t, err)
 		size += info.Size()
 	}
 	if size > limit || size < limit/2 {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -63,13 +64,6 @@ func files() map[string]string {
 	}
 }
 
-func try(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
 // walk returns the skills by the path of their SKILL.md, these paths in order, and
@@ -78,7 +72,7 @@ func walk(t *testing.T, s source.Source) (refs map[string]*skill.Ref, order []st
 	t.Helper()
 	refs, traces = make(map[string]*skill.Ref), make(map[string]source.Trace)
 	for ref, err := range s.Skills(t.Context(), func(tr source.Trace) { traces[tr.Dir] = tr }) {
-		try(t, err)
+		must.Do(t, err)
 		refs[ref.Path], order = ref, append(order, ref.Path)
 	}
 	return refs, order, traces
@@ -91,7 +85,7 @@ func load(t *testing.T, s source.Source, path string) *skill.Skill {
 		t.Fatalf("no skill %s", path)
 	}
 	sk, err := refs[path].Load()
-	try(t, err)
+	must.Do(t, err)
 	return sk
 }
 
@@ -156,7 +150,7 @@ func testRefused(t *testing.T, st Store) {
 
 func testList(t *testing.T, st Store) {
 	l, err := st.Source.List(t.Context(), "pdf")
-	try(t, err)
+	must.Do(t, err)
 	want := load(t, st.Source, "pdf/SKILL.md").Files
 	for i, f := range l.Files {
 		if i < len(want) && f.SHA256 == "" {
@@ -180,7 +174,7 @@ func testRead(t *testing.T, st Store) {
 			continue
 		}
 		f, err := source.ReadFile(t.Context(), st.Source, "pdf", "./"+name) // as a SKILL.md writes it
-		try(t, err)
+		must.Do(t, err)
 		want := source.File{Path: name, Size: int64(len(text)), SHA256: sum(text), Binary: strings.Contains(text, "\x00"), Data: []byte(text)}
 		if diff := cmp.Diff(want, *f); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -47,12 +48,12 @@ func checkTop(t *testing.T, s source.Source, want ...string) (digest string) {
 	t.Helper()
 	var listed, hashed, loaded []string
 	l, err := s.List(t.Context(), ".")
-	try(t, err)
+	must.Do(t, err)
 	for _, f := range l.Files {
 		listed = append(listed, f.Path)
 	}
 	m, err := source.ReadManifest(t.Context(), s, ".")
-	try(t, err)
+	must.Do(t, err)
 	for _, f := range m.Files {
 		hashed = append(hashed, f.Path)
 	}
@@ -61,7 +62,7 @@ func checkTop(t *testing.T, s source.Source, want ...string) (digest string) {
 		t.Fatal("no skill at the top")
 	}
 	sk, err := ref.Load()
-	try(t, err)
+	must.Do(t, err)
 	for _, f := range sk.Files {
 		loaded = append(loaded, f.Path)
 	}

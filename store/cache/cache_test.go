@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/store/cache"
 )
 
@@ -27,9 +28,7 @@ func put(t *testing.T, c *cache.Cache, model string, texts ...string) {
 	for _, text := range texts {
 		hashes, vectors = append(hashes, []byte(text)), append(vectors, []byte(model+" of "+text))
 	}
-	if err := c.PutVectors(t.Context(), model, hashes, vectors); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.PutVectors(t.Context(), model, hashes, vectors))
 }
 
 // has returns which of the texts the cache knows, and fails if a vector is another one.
@@ -40,9 +39,7 @@ func has(t *testing.T, c *cache.Cache, model string, texts ...string) string {
 		hashes = append(hashes, []byte(text))
 	}
 	found, err := c.Vectors(t.Context(), model, hashes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var known []string
 	for _, text := range texts {
 		vector, ok := found[text]
@@ -93,16 +90,12 @@ func TestEvict(t *testing.T) {
 		for i := from; i < to; i++ {
 			hashes, vectors = append(hashes, fmt.Append(nil, i)), append(vectors, bytes.Repeat([]byte{byte(i)}, 2000))
 		}
-		if err := c.PutVectors(t.Context(), "m", hashes, vectors); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.PutVectors(t.Context(), "m", hashes, vectors))
 	}
 	known := func(i int) bool {
 		t.Helper()
 		found, err := c.Vectors(t.Context(), "m", [][]byte{fmt.Append(nil, i)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return len(found) == 1
 	}
 	big(0, 100)
@@ -161,9 +154,7 @@ func TestDamaged(t *testing.T) {
 		put(t, c, "m", "pdf")
 		c.Close()
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return data
 	}(t)
 	version := bytes.Clone(good)
@@ -183,12 +174,8 @@ func TestDamaged(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c, path := open(t)
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, tt.data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+			must.Do(t, os.WriteFile(path, tt.data, 0o600))
 			if tt.anew {
 				put(t, c, "m", "csv")
 				if got := has(t, c, "m", "csv", "pdf"); got != "csv" {
@@ -210,9 +197,7 @@ func TestDamaged(t *testing.T) {
 // TestSpecial: what is no regular file is not opened.
 func TestSpecial(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors.db")
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(path, 0o700))
 	c := cache.New(path)
 	defer c.Close()
 	if _, err := c.Vectors(t.Context(), "m", [][]byte{{1}}); err == nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/memorytest"
@@ -59,9 +60,7 @@ func TestDamage(t *testing.T) {
 		files := tx.(store.FileTx)
 		return errors.Join(files.PutFiles(row, []skill.File{{Path: "SKILL.md", Size: 4, SHA256: digest}}), files.PutContent(digest, []byte("text")))
 	})
-	if err := s.Damage(digest, []byte("tex")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Damage(digest, []byte("tex")))
 	if _, err := s.Content(t.Context(), digest); !errors.Is(err, store.ErrDamaged) {
 		t.Errorf("damaged content: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
@@ -21,9 +22,7 @@ func TestKnows(t *testing.T) {
 	if err == nil {
 		err = other.Migrate(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { other.Close() })
 	// ask asks until this many nodes answer: the tests of a slow machine wait longer.
 	ask := func(agent string, nodes int) Answers {

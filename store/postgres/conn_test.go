@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/postgres"
@@ -144,17 +145,13 @@ func TestManyReaders(t *testing.T) {
 func TestSettings(t *testing.T) {
 	address := pgtest.URL(t)
 	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	password, _ := u.User.Password()
 	database := strings.TrimPrefix(u.Path, "/")
 	home := t.TempDir()
 	write := func(name, text string) string {
 		file := filepath.Join(home, name)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 		return file
 	}
 	t.Setenv("PGSERVICEFILE", write("services", fmt.Sprintf("[skills]\nhost=%s\nport=%s\nuser=postgres\ndbname=%s\nsslmode=disable\n", u.Hostname(), u.Port(), database)))
@@ -192,9 +189,7 @@ func TestSettings(t *testing.T) {
 func TestCannotConnect(t *testing.T) {
 	address := pgtest.URL(t)
 	right, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Setenv("PGPASSFILE", filepath.Join(t.TempDir(), "none"))
 	changed := func(f func(u *url.URL)) string {
 		u := *right

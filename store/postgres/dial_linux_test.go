@@ -5,31 +5,25 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestDial: the system ends connections to machines that do not answer any more.
 func TestDial(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer l.Close()
 	conf, err := settings("postgres://me@" + l.Addr().String() + "/skills")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if conf.ConnConfig.ConnectTimeout != connectTime {
 		t.Errorf("connecting may take %v", conf.ConnConfig.ConnectTimeout)
 	}
 	conn, err := conf.ConnConfig.DialFunc(t.Context(), "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer conn.Close()
 	raw, err := conn.(*net.TCPConn).SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := map[int]int{unix.TCP_USER_TIMEOUT: 30_000, unix.TCP_KEEPIDLE: 15, unix.TCP_KEEPINTVL: 5, unix.TCP_KEEPCNT: 3}
 	if err := raw.Control(func(fd uintptr) {
 		for option, value := range want {

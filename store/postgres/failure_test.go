@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -51,9 +52,7 @@ func TestServerFails(t *testing.T) {
 	testsize.Long(t)
 	server := pgtest.Start(t, nil)
 	db := migrated(t, server.URL(t), nil)
-	if err := push(t.Context(), db, "first", 100, nothing); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, push(t.Context(), db, "first", 100, nothing))
 	before := storetest.State(t, db)
 	same := func(when string) {
 		t.Helper()
@@ -150,9 +149,7 @@ func TestCutWhileReading(t *testing.T) {
 	}
 	storetest.Put(t, db, store.Source{Label: "a"}, records...)
 	base := bytes.Repeat([]byte("base"), 600_000)
-	if err := db.PutBase(t.Context(), baseOf(storetest.State(t, db).Generation, base), bytes.NewReader(base)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.PutBase(t.Context(), baseOf(storetest.State(t, db).Generation, base), bytes.NewReader(base)))
 	whole := func(what string) {
 		t.Helper()
 		list, err := node.Entries(t.Context(), nil)
@@ -185,17 +182,11 @@ func TestCutWhileReading(t *testing.T) {
 func TestDamagedContent(t *testing.T) {
 	url := pgtest.URL(t)
 	db := migrated(t, url, nil)
-	if err := push(t.Context(), db, "pdf", 100, nothing); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, push(t.Context(), db, "pdf", 100, nothing))
 	b := baseOf(storetest.State(t, db).Generation, []byte("base"))
-	if err := db.PutBase(t.Context(), b, strings.NewReader("base")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.PutBase(t.Context(), b, strings.NewReader("base")))
 	files, err := db.SkillFiles(t.Context(), "a", "pdf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	pgtest.Exec(t, url, "UPDATE repertoire.contents SET data = data || '\\x00'")
 	pgtest.Exec(t, url, "UPDATE repertoire.chunks SET data = 'bass'")
 	if data, err := db.Content(t.Context(), files[0].SHA256); !errors.Is(err, store.ErrDamaged) || data != nil {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
@@ -43,9 +44,7 @@ func TestMigrate(t *testing.T) {
 	}
 	wg.Wait()
 	missing(early, `no catalog "default"`)
-	if err := early.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, early.Migrate(t.Context()))
 
 	one, two := open(t, address, &postgres.Options{Catalog: "one"}), open(t, address, &postgres.Options{Catalog: "two"})
 	storetest.Put(t, one, store.Source{Label: "a"}, storetest.Record("pdf", "d", "b"))
@@ -94,7 +93,7 @@ func TestOlderSchema(t *testing.T) {
 func TestMigrateColumns(t *testing.T) {
 	address := pgtest.URL(t)
 	for _, file := range glob(t, "sql/schema/00[1-4]_*.sql") {
-		pgtest.Exec(t, address, read(t, file))
+		pgtest.Exec(t, address, must.Read(t, file))
 	}
 	pgtest.Exec(t, address, `
 UPDATE repertoire.schema SET version = 4;
@@ -132,9 +131,7 @@ func TestRemovedCatalog(t *testing.T) {
 	if _, err := db.State(t.Context()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the next state: %v", err)
 	}
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Migrate(t.Context()))
 	if after := storetest.State(t, db); after.Catalog == before.Catalog || after.Found != 0 {
 		t.Errorf("%+v was made again as %+v", before, after)
 	}
@@ -144,9 +141,7 @@ func TestRemovedCatalog(t *testing.T) {
 func login(t *testing.T, address, role string) string {
 	t.Helper()
 	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	name := "user_" + strings.ToLower(rand.Text()[:8])
 	pgtest.Exec(t, address, "CREATE ROLE "+name+" LOGIN PASSWORD 'opensesame' IN ROLE "+role)
 	t.Cleanup(func() { pgtest.Exec(t, address, "DROP ROLE "+name) })

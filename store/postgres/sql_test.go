@@ -1,13 +1,13 @@
 package postgres_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
 )
 
@@ -16,13 +16,11 @@ func TestStatements(t *testing.T) {
 	address := pgtest.URL(t)
 	migrated(t, address, nil)
 	conn, err := pgx.Connect(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer conn.Close(t.Context())
 	var source strings.Builder
 	for _, name := range glob(t, "*.go") {
-		source.WriteString(read(t, name))
+		source.WriteString(must.Read(t, name))
 	}
 	for _, file := range glob(t, "sql/*.sql") {
 		name := strings.TrimSuffix(filepath.Base(file), ".sql")
@@ -32,7 +30,7 @@ func TestStatements(t *testing.T) {
 		if name == "roles" {
 			continue // many statements; a test runs them
 		}
-		text, _, err := pgx.NamedArgs{}.RewriteQuery(t.Context(), conn, read(t, file), nil)
+		text, _, err := pgx.NamedArgs{}.RewriteQuery(t.Context(), conn, must.Read(t, file), nil)
 		if err == nil {
 			_, err = conn.Prepare(t.Context(), name, text)
 		}
@@ -49,13 +47,4 @@ func glob(t *testing.T, pattern string) []string {
 		t.Fatalf("%s: %d files, %v", pattern, len(names), err)
 	}
 	return names
-}
-
-func read(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/postgres"
@@ -13,9 +14,7 @@ import (
 func open(t testing.TB, url string, o *postgres.Options) *postgres.DB {
 	t.Helper()
 	db, err := postgres.Open(url, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -28,9 +27,7 @@ func open(t testing.TB, url string, o *postgres.Options) *postgres.DB {
 func migrated(t testing.TB, url string, o *postgres.Options) *postgres.DB {
 	t.Helper()
 	db := open(t, url, o)
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Migrate(t.Context()))
 	return db
 }
 

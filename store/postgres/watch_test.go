@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
@@ -21,9 +22,7 @@ type said struct {
 func watching(t *testing.T, url string, change func(*watcher)) <-chan said {
 	t.Helper()
 	db, err := Open(url, &Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	all := make(chan said, 1000)
 	w := &watcher{db: db, ask: time.Hour, limit: time.Minute, first: time.Millisecond, most: 8 * time.Millisecond}
@@ -63,9 +62,7 @@ func made(t *testing.T, url string) *DB {
 	if err == nil {
 		err = db.Migrate(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
@@ -21,21 +22,15 @@ import (
 func writeCatalog(t *testing.T, path string) []byte {
 	t.Helper()
 	db, err := Open(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var records []*store.Record
 	for i := range 200 {
 		records = append(records, storetest.Record(fmt.Sprintf("skill-%d", i), fmt.Sprint("does thing ", i), strings.Repeat("some words ", 400)))
 	}
 	storetest.Put(t, db, store.Source{Label: "a"}, records...)
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Close())
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return data
 }
 
@@ -43,9 +38,7 @@ func writeCatalog(t *testing.T, path string) []byte {
 func aside(t *testing.T, path string) []string {
 	t.Helper()
 	list, err := filepath.Glob(path + ".damaged-*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return list
 }
 
@@ -62,13 +55,9 @@ func TestOpenDamaged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := dbPath(t)
 			damaged := damage(writeCatalog(t, path))
-			if err := os.WriteFile(path, damaged, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, damaged, 0o600))
 			for _, suffix := range []string{"-wal", "-shm"} {
-				if err := os.WriteFile(path+suffix, []byte("left over"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(path+suffix, []byte("left over"), 0o600))
 			}
 			db := open(t, path)
 			kept, err := os.ReadFile(db.Recovered())
@@ -122,9 +111,7 @@ func TestDamageFoundLater(t *testing.T) {
 	for at := len(data) / 2; at < len(data)*3/4; at++ {
 		data[at] ^= 0x5A
 	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, data, 0o600))
 	db, err := Open(t.Context(), path, nil)
 	if err != nil || db.Recovered() != "" {
 		t.Fatalf("open: recovered %q, %v; this test needs damage that opening does not see", db.Recovered(), err)
@@ -156,9 +143,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 	path := dbPath(t)
 	writeCatalog(t, path)
 	old := open(t, path)
-	if err := os.Rename(path, path+".old"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(path, path+".old"))
 	db := open(t, path)
 	storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
 	old.note(t.Context(), store.ErrDamaged)
@@ -182,9 +167,7 @@ func TestDamagedPages(t *testing.T) {
 		for i := at; i < at+page; i++ {
 			garbage[i] = byte(i * 7)
 		}
-		if err := os.WriteFile(broken, garbage, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(broken, garbage, 0o600))
 		db, err := Open(t.Context(), broken, nil)
 		if err != nil {
 			t.Errorf("page %d: open: %v", at/page, err)

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
@@ -33,13 +34,9 @@ func TestStale(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := dbPath(t)
 			old, err := Open(t.Context(), path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			storetest.Put(t, old, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
-			if err := harm(path); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, harm(path))
 			_, stateErr := old.State(t.Context())
 			for call, err := range map[string]error{
 				"State":  stateErr,
@@ -70,9 +67,7 @@ func TestReadOnlyIsStale(t *testing.T) {
 	path := dbPath(t)
 	writeCatalog(t, path)
 	db, err := openReadOnly(t.Context(), path, Options{}, errors.New("a test"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer db.Close()
 	if _, err := db.State(t.Context()); err != nil || db.Ready(t.Context()) != nil {
 		t.Errorf("before a change: %v, %v", err, db.Ready(t.Context()))
@@ -83,9 +78,7 @@ func TestReadOnlyIsStale(t *testing.T) {
 		if _, err := db.State(t.Context()); !errors.Is(err, store.ErrStale) {
 			t.Errorf("written %s: %v, want %v", when, err, store.ErrStale)
 		}
-		if err := other.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, other.Close())
 	}
 }
 
@@ -98,13 +91,9 @@ func TestCut(t *testing.T) {
 		t.Run(suffix, func(t *testing.T) {
 			path := dbPath(t)
 			old, err := Open(t.Context(), path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			storetest.Put(t, old, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
-			if err := os.Truncate(path+suffix, 0); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Truncate(path+suffix, 0))
 			_, err = old.State(t.Context())
 			if err != nil && !errors.Is(err, store.ErrStale) && !errors.Is(err, store.ErrDamaged) {
 				t.Errorf("error %v", err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
@@ -45,9 +46,7 @@ func TestScoresForgetHistory(t *testing.T) {
 func scores(t *testing.T, db *DB, query string) []float64 {
 	t.Helper()
 	matches, err := db.Match(t.Context(), query, skill.Weights{Name: 4, Description: 2, Tags: 2, Body: .3}, nil, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var list []float64
 	for _, m := range matches {
 		list = append(list, m.Score)

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
@@ -49,9 +50,7 @@ func TestKeepsLocks(t *testing.T) {
 func locksOf(t *testing.T, path string) int {
 	t.Helper()
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	locks, err := os.ReadFile("/proc/locks")
 	if err != nil {
 		t.Skip("locks cannot be listed: ", err)
@@ -69,9 +68,7 @@ func locksOf(t *testing.T, path string) int {
 func TestSpecialMark(t *testing.T) {
 	path := dbPath(t)
 	db := open(t, path)
-	if err := syscall.Mkfifo(path+damagedSuffix, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(path+damagedSuffix, 0o600))
 	if err := db.note(t.Context(), store.ErrDamaged); !errors.Is(err, store.ErrDamaged) || !errors.Is(err, regular.ErrSpecial) {
 		t.Errorf("error %v", err)
 	}
@@ -96,13 +93,9 @@ func TestReadOnlyLog(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(path+suffix, data, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
-	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	db := open(t, path)
 	if got := storetest.Offered(t, db); len(got) != 1 || !db.ReadOnly() {
 		t.Errorf("offered %q, read-only %t; want the skill in the log", got, db.ReadOnly())

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
@@ -16,9 +17,7 @@ import (
 func matchIDs(t testing.TB, db *DB, query string, allowed []int64, limit int) []int64 {
 	t.Helper()
 	found, err := db.Match(t.Context(), query, skill.Weights{Name: 4, Description: 2, Tags: 2, Body: 1}, allowed, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	ids := []int64{}
 	for _, m := range found {
 		ids = append(ids, m.Row)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
@@ -28,9 +29,7 @@ func TestPragmas(t *testing.T) {
 		t.Errorf("%d pragmas are set, %d read back", set, len(want))
 	}
 	db, err := Open(t.Context(), dbPath(t), &Options{BusyTimeout: 1234 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer db.Close()
 	want["query_only"] = "0"
 	checkPragmas(t, db.write, 1, want)
@@ -47,9 +46,7 @@ func checkPragmas(t *testing.T, pool *sql.DB, n int, want map[string]string) {
 	t.Helper()
 	for i := range n {
 		conn, err := pool.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer conn.Close()
 		for name, value := range want {
 			var got string
@@ -72,9 +69,7 @@ func TestOpenTwice(t *testing.T) {
 		t.Error("two files are the same catalog")
 	}
 	var id, version int
-	if err := b.read.QueryRow("SELECT * FROM pragma_application_id, pragma_user_version").Scan(&id, &version); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.read.QueryRow("SELECT * FROM pragma_application_id, pragma_user_version").Scan(&id, &version))
 	if id != applicationID || version != schemaVersion() {
 		t.Errorf("application id %#x, user version %d", id, version)
 	}
@@ -95,9 +90,7 @@ func TestOpenOlder(t *testing.T) {
 	}
 	withdrawn := 0
 	db, err := Open(t.Context(), path, &Options{beforeChange: func() error { withdrawn++; return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer db.Close()
 	checkWhole(t, db)
 	state := storetest.State(t, db)
@@ -123,9 +116,7 @@ func TestOpenOddName(t *testing.T) {
 
 func TestOpenEmptyFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, nil, 0o600))
 	db := open(t, path)
 	if storetest.State(t, db).Generation.Number != 0 || db.Recovered() != "" {
 		t.Errorf("an empty file is not a new catalog: recovered %q", db.Recovered())
@@ -158,9 +149,7 @@ func TestOpenForeign(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "catalog.db")
 			makeDatabase(t, path, text)
 			before, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			_, err = Open(t.Context(), path, nil)
 			if err == nil || !strings.Contains(err.Error(), "another program's") {
 				t.Fatalf("error %v, want one about another program's database", err)
@@ -178,15 +167,11 @@ func TestOpenForeign(t *testing.T) {
 func makeDatabase(t *testing.T, path, text string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := db.Exec(text); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Close())
 }
 
 func TestOpenNewer(t *testing.T) {
@@ -204,17 +189,11 @@ func TestOpenNewer(t *testing.T) {
 func TestOpenReadOnly(t *testing.T) {
 	path := dbPath(t)
 	db, err := Open(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Close())
 	ro, err := openReadOnly(t.Context(), path, Options{}, fs.ErrPermission)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer ro.Close()
 	if got := storetest.Offered(t, ro); len(got) != 1 || !ro.ReadOnly() {
 		t.Errorf("offered %q, read-only %v", got, ro.ReadOnly())
@@ -244,9 +223,7 @@ func TestOpenReadOnlyRefuses(t *testing.T) {
 // TestUnwritableFolder: the folder that cannot be made is the cause, not that it is missing.
 func TestUnwritableFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "locked")
-	if err := os.Mkdir(dir, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(dir, 0o500))
 	if os.Mkdir(filepath.Join(dir, "probe"), 0o700) == nil {
 		t.Skip("this user may write into any folder: root or Windows")
 	}
@@ -285,16 +262,12 @@ func TestOpenUnborn(t *testing.T) {
 		for _, journal := range [][]byte{nil, {}, hotJournal(0)} {
 			t.Run(fmt.Sprintf("%s, journal of %d bytes", name, len(journal)), func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "catalog.db")
-				if err := os.WriteFile(path, nil, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(path, nil, 0o600))
 				if text != "" {
 					makeDatabase(t, path, text)
 				}
 				if journal != nil {
-					if err := os.WriteFile(path+"-journal", journal, 0o600); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, os.WriteFile(path+"-journal", journal, 0o600))
 				}
 				db := open(t, path)
 				if db.Recovered() != "" || db.ReadOnly() {
@@ -314,9 +287,7 @@ func TestOpenUnborn(t *testing.T) {
 func TestOpenForeignJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	makeDatabase(t, path, "CREATE TABLE notes (text)")
-	if err := os.WriteFile(path+"-journal", hotJournal(2), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path+"-journal", hotJournal(2), 0o600))
 	before := contentsAt(t, path)
 	if _, err := Open(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), path+"-journal belongs to a change") {
 		t.Errorf("error %v, want one about the journal", err)
@@ -338,8 +309,6 @@ func contentsAt(t *testing.T, path string) map[string]string {
 			found[name] = string(data)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return found
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
@@ -56,15 +57,11 @@ func TestTwoOpenDamaged(t *testing.T) {
 	path := dbPath(t)
 	writeCatalog(t, path)
 	for round := range 3 {
-		if err := os.WriteFile(path, []byte(strings.Repeat("garbage ", 1000)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(strings.Repeat("garbage ", 1000)), 0o600))
 		var cmds []*exec.Cmd
 		for i := range 4 {
 			cmd := child(t, "open", path, fmt.Sprint("NAME=", i))
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cmd.Start())
 			cmds = append(cmds, cmd)
 		}
 		for _, cmd := range cmds {
@@ -93,9 +90,7 @@ func TestKilledAtBirth(t *testing.T) {
 	for i := range testsize.Rounds(12, 1000) {
 		path := filepath.Join(t.TempDir(), "catalog.db")
 		cmd := child(t, "open", path, "NAME=first")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Start())
 		for { // until the process comes to the files
 			if names, err := os.ReadDir(filepath.Dir(path)); err != nil || len(names) > 0 {
 				break
@@ -103,9 +98,7 @@ func TestKilledAtBirth(t *testing.T) {
 			runtime.Gosched()
 		}
 		time.Sleep(time.Duration(rng.Int64N(int64(30 * time.Millisecond)))) // hits another moment each time
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Process.Kill())
 		cmd.Wait()
 		if err := checkNext(t, path); err != nil {
 			t.Fatalf("kill %d: %v; files %q", i, err, slices.Collect(maps.Keys(contentsAt(t, path))))
@@ -175,20 +168,14 @@ func TestKilledInUpdate(t *testing.T) {
 	for i := range 8 {
 		cmd := child(t, "rewrite", path)
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Do(t, cmd.Start())
 		lines := bufio.NewScanner(out)
 		for range 2 {
 			lines.Scan() // one transaction is done, another begins
 		}
 		time.Sleep(time.Duration(i) * 7 * time.Millisecond) // hits another moment each time
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmd.Process.Kill())
 		cmd.Wait()
 		db := open(t, path)
 		if db.Recovered() != "" {
@@ -291,9 +278,7 @@ func TestProcessesWriteAtOnce(t *testing.T) {
 	cmds := make([]*exec.Cmd, processes)
 	for i := range cmds {
 		cmds[i] = child(t, "pairs", path, "NAME="+strconv.Itoa(i))
-		if err := cmds[i].Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, cmds[i].Start())
 	}
 	db := open(t, path)
 	for range 20 {

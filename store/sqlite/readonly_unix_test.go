@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
@@ -20,16 +21,10 @@ func TestOpenInReadOnlyFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	path := filepath.Join(dir, "catalog.db")
 	db, err := Open(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	storetest.Put(t, db, store.Source{Label: "a"}, storetest.Record("pdf", "fill forms", "body"))
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Remove(path+".lock"), os.Chmod(path, 0o444), os.Chmod(dir, 0o555)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Close())
+	must.Do(t, errors.Join(os.Remove(path+".lock"), os.Chmod(path, 0o444), os.Chmod(dir, 0o555)))
 	defer os.Chmod(dir, 0o755)
 	cmd := child(t, "read-only", path)
 	if os.Geteuid() == 0 {
@@ -45,15 +40,11 @@ func TestOpenInReadOnlyFolder(t *testing.T) {
 func asNobody(t *testing.T, cmd *exec.Cmd, dir string) {
 	t.Helper()
 	binary, err := os.ReadFile(cmd.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	cmd.Path = filepath.Join(dir, "child")
 	err = errors.Join(os.WriteFile(cmd.Path, binary, 0o755),
 		os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
@@ -22,9 +23,7 @@ func seeded(t *testing.T) string {
 	t.Helper()
 	path := dbPath(t)
 	db, err := Open(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var own []*store.Record
 	for i := range 12 {
 		name := fmt.Sprintf("own-%d", i)
@@ -34,12 +33,8 @@ func seeded(t *testing.T) string {
 	storetest.Put(t, db, store.Source{Label: "project", Root: "/one", Priority: 2},
 		storetest.Record("own-0", "does it for the project", "x"), storetest.Record("deploy", "deploys", "x"), storetest.Record("secret", "secret of one", "x"))
 	hash := storetest.Record("deploy", "deploys", "x").Texts
-	if err := db.Update(t.Context(), func(tx store.Tx) error { return tx.PutVectors("m", hash, storetest.Packed([]float32{1, 0})) }); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Update(t.Context(), func(tx store.Tx) error { return tx.PutVectors("m", hash, storetest.Packed([]float32{1, 0})) }))
+	must.Do(t, db.Close())
 	return path
 }
 
@@ -62,9 +57,7 @@ func seedsOf(paths ...string) *Options {
 func names(t *testing.T, db *DB) []string {
 	t.Helper()
 	entries, err := db.Entries(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var list []string
 	for _, e := range entries {
 		if e.Offered() {
@@ -77,9 +70,7 @@ func names(t *testing.T, db *DB) []string {
 func stateOf(t *testing.T, db *DB) store.State {
 	t.Helper()
 	s, err := db.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return s
 }
 
@@ -99,9 +90,7 @@ func TestSeed(t *testing.T) {
 		return list
 	}
 	db, err := Open(t.Context(), path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer db.Close()
 	checkWhole(t, db)
 	if list := names(t, db); len(list) != 12 || slices.Contains(list, "deploy") || slices.Contains(list, "secret") {
@@ -160,9 +149,7 @@ func TestSeedClone(t *testing.T) {
 		return s, true
 	}
 	db, err := Open(t.Context(), path, &Options{Seeds: func() []Seed { return []Seed{{Path: from, Keep: keep}} }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer db.Close()
 	checkWhole(t, db)
 	sources, err := db.Sources(t.Context())
@@ -179,9 +166,7 @@ func TestSeedClone(t *testing.T) {
 		}
 	}
 	entries, err := db.Entries(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, e := range entries {
 		if e.Name == "own-0" && e.Offered() != (e.Source == "user") {
 			t.Errorf("%s of %s is offered: %t", e.Name, e.Source, e.Offered())
@@ -285,31 +270,23 @@ func TestSeedKilled(t *testing.T) {
 	from, path := seeded(t), dbPath(t)
 	cmd := child(t, "seed", path, "SEED="+from)
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer in.Close()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := io.ReadFull(out, make([]byte, len("copied"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Kill())
 	cmd.Wait() // says that it was killed
 	if _, err := os.Stat(path); err == nil {
 		t.Fatal("there is a catalog")
 	}
 	db, err := Open(t.Context(), path, seedsOf(from))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer db.Close()
 	if list := names(t, db); len(list) != 12 {
 		t.Errorf("the next process has %q", list)
@@ -331,9 +308,7 @@ func TestSeedEnded(t *testing.T) {
 		t.Error("there is a catalog")
 	}
 	db, err := Open(t.Context(), path, seedsOf(from))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer db.Close()
 	if list := names(t, db); len(list) != 12 {
 		t.Errorf("the next call has %q", list)
@@ -375,9 +350,7 @@ func TestSeedWritten(t *testing.T) {
 	for range 8 {
 		path := dbPath(t)
 		db, err := Open(t.Context(), path, seedsOf(from))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		checkWhole(t, db)
 		entries, err := db.Entries(t.Context(), nil)
 		if err != nil || len(entries) != 12 {

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // statementNames returns the names of all statement files.
@@ -42,18 +44,14 @@ func TestStatementsPrepare(t *testing.T) {
 
 func TestStatementsUsed(t *testing.T) {
 	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var source bytes.Buffer
 	for _, f := range files {
 		if strings.HasSuffix(f, "_test.go") {
 			continue
 		}
 		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		source.Write(text)
 	}
 	for _, name := range statementNames(t) {
@@ -99,9 +97,7 @@ func plan(t *testing.T, db *DB, name string) string {
 		args = append(args, sql.Named(param[1:], nil))
 	}
 	rows, err := db.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+statement(name), args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var b strings.Builder
 	err = each(name, rows, func(rows *sql.Rows) error {
 		var id, parent, unused int
@@ -110,8 +106,6 @@ func plan(t *testing.T, db *DB, name string) string {
 		fmt.Fprintln(&b, detail)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return b.String()
 }

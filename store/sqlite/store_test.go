@@ -10,6 +10,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
@@ -36,9 +37,7 @@ func TestMain(m *testing.M) {
 func child(t *testing.T, job, path string, env ...string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), childJob+"="+job, childJob+"_PATH="+path)
 	cmd.Env = append(cmd.Env, env...)
@@ -52,9 +51,7 @@ func dbPath(t testing.TB) string { return filepath.Join(t.TempDir(), "cache", "c
 func open(t testing.TB, path string) *DB {
 	t.Helper()
 	db, err := Open(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)

@@ -11,6 +11,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
@@ -34,9 +35,7 @@ func TestBeforeChange(t *testing.T) {
 		return opened, opened.Ready(t.Context())
 	}
 	opened, err := announced(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer opened.Close()
 	if db = opened; calls != 1 {
 		t.Errorf("%d calls for a new file: what was published of the file before it must go", calls)
@@ -73,9 +72,7 @@ func TestBeforeChange(t *testing.T) {
 		t.Errorf("%+v became %+v, although BeforeChange failed", before, after)
 	}
 	again, err := announced(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	again.Close()
 	is(0, "opening a file that is there")
 	if _, err := announced(dbPath(t)); !errors.Is(err, stop) {

@@ -13,24 +13,18 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
-
-func try(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // folder returns the files of a folder.
 func folder(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	list, err := os.ReadDir(dir)
-	try(t, err)
+	must.Do(t, err)
 	files := make(map[string][]byte)
 	for _, e := range list {
 		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		try(t, err)
+		must.Do(t, err)
 		files[e.Name()] = data
 	}
 	return files
@@ -51,10 +45,10 @@ func TestKilled(t *testing.T) {
 			}
 		case 1:
 			f, err := disk.Create(name + "-discarded")
-			try(t, err)
-			try(t, f.Discard())
+			must.Do(t, err)
+			must.Do(t, f.Discard())
 		default:
-			try(t, atomicfile.Write(disk, name, fmt.Append(nil, "text ", i)))
+			must.Do(t, atomicfile.Write(disk, name, fmt.Append(nil, "text ", i)))
 		}
 	}
 	for step, want := range append(states, folder(t, dir)) {
@@ -75,11 +69,11 @@ func TestPowerCut(t *testing.T) {
 	dir := t.TempDir()
 	disk := new(crashtest.Disk)
 	f, err := disk.Create(filepath.Join(dir, "temp"))
-	try(t, err)
+	must.Do(t, err)
 	_, err = f.WriteAt([]byte("synced"), 0)
-	try(t, errors.Join(err, f.Sync()))
+	must.Do(t, errors.Join(err, f.Sync()))
 	_, err = f.WriteAt([]byte(" and not"), 6)
-	try(t, errors.Join(err, f.MoveTo(filepath.Join(dir, "file"))))
+	must.Do(t, errors.Join(err, f.MoveTo(filepath.Join(dir, "file"))))
 	seen := make(map[string]map[string]bool)
 	for loss := range crashtest.Losses {
 		seen[loss.String()] = make(map[string]bool)

@@ -21,6 +21,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -47,7 +48,7 @@ func TestGolden(t *testing.T) {
 
 func testGolden(t *testing.T, file string, seen map[string]bool) {
 	archive, err := txtar.ParseFile(file)
-	try(t, err)
+	must.Do(t, err)
 	parts := make(map[string]string)
 	for _, f := range archive.Files {
 		parts[f.Name] = string(f.Data)
@@ -58,9 +59,9 @@ func testGolden(t *testing.T, file string, seen map[string]bool) {
 	}
 	seen[name] = true
 	data, err := event.Read(strings.NewReader(parts["event.json"]))
-	try(t, err)
+	must.Do(t, err)
 	e, err := event.Decode(name, data)
-	try(t, err)
+	must.Do(t, err)
 	event, answer := describe(e), string(e.Answer(parts["text"]))
 	if answer != "" && !json.Valid([]byte(answer)) {
 		t.Errorf("the answer is no JSON: %s", answer)
@@ -70,7 +71,7 @@ func testGolden(t *testing.T, file string, seen map[string]bool) {
 			{Name: "event.json", Data: []byte(parts["event.json"])}, {Name: "text", Data: []byte(parts["text"])},
 			{Name: "want.event", Data: []byte(event)}, {Name: "want.stdout", Data: []byte(answer)},
 		}
-		try(t, os.WriteFile(file, txtar.Format(archive), 0o644))
+		must.Do(t, os.WriteFile(file, txtar.Format(archive), 0o644))
 		return
 	}
 	if diff := cmp.Diff(parts["want.event"], event); diff != "" && runtime.GOOS != "windows" {
@@ -97,13 +98,6 @@ func describe(e event.Event) string {
 		text += fmt.Sprintf("load: %q %q\n", l.Name, l.Path)
 	}
 	return text
-}
-
-func try(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 const prompt = `{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"hello"}`
@@ -161,10 +155,10 @@ func TestDecodeRefuses(t *testing.T) {
 // object that holds the text.
 func FuzzDecode(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
-	try(f, err)
+	must.Do(f, err)
 	for _, file := range files {
 		archive, err := txtar.ParseFile(file)
-		try(f, err)
+		must.Do(f, err)
 		f.Add(archive.Files[0].Data, string(archive.Files[1].Data))
 	}
 	f.Add([]byte(`{"transformedPrompt":"","prompt":"x"}`), "x")
@@ -230,7 +224,7 @@ func FuzzForge(f *testing.F) {
 		list := contextprovider.AvailableSkills([]search.Hit{{Entry: search.Entry{Meta: skill.Meta{Name: name, Description: description, Location: location}}}})
 		for _, ev := range events {
 			e, err := event.Decode(ev.client, []byte(ev.data))
-			try(t, err)
+			must.Do(t, err)
 			text := held(t, e.Answer(list))
 			if ev.client == "copilot" {
 				text = strings.TrimPrefix(text, "</available_skills>\n\n")
@@ -245,7 +239,7 @@ func FuzzForge(f *testing.F) {
 				if err == io.EOF {
 					break
 				}
-				try(t, err)
+				must.Do(t, err)
 				if start, ok := token.(xml.StartElement); ok {
 					elements = append(elements, start.Name.Local)
 				}
@@ -268,7 +262,7 @@ func TestRoom(t *testing.T) {
 		client.SessionStart: `{"hook_event_name":"SessionStart"}`,
 	} {
 		e, err := event.Decode(client, []byte(data))
-		try(t, err)
+		must.Do(t, err)
 		want := 6000
 		if client == "copilot" {
 			want += 5

@@ -9,6 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
+	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
 // TestSample: every client's prompts and starts can be made, hold the fields that the client
@@ -45,11 +46,11 @@ func TestSample(t *testing.T) {
 func checkSample(t *testing.T, c client.Client, arg string, want event.Event) {
 	t.Helper()
 	data, err := event.Sample(c.Name, want)
-	try(t, err)
+	must.Do(t, err)
 	read, err := event.Read(bytes.NewReader(data))
-	try(t, err)
+	must.Do(t, err)
 	got, err := event.Decode(arg, read)
-	try(t, err)
+	must.Do(t, err)
 	if got.Kind != want.Kind || !got.Asks || got.Prompt != want.Prompt || got.Session != want.Session || got.Dir != want.Dir {
 		t.Errorf("%s: %s is decoded as %+v", c.Name, data, got)
 	}
@@ -67,12 +68,12 @@ func checkSample(t *testing.T, c client.Client, arg string, want event.Event) {
 func checkFields(t *testing.T, name string, e event.Event, file string) {
 	t.Helper()
 	archive, err := txtar.ParseFile(file)
-	try(t, err)
+	must.Do(t, err)
 	data, err := event.Sample(name, e)
-	try(t, err)
+	must.Do(t, err)
 	var documented, sample map[string]any
-	try(t, json.Unmarshal(archive.Files[0].Data, &documented))
-	try(t, json.Unmarshal(data, &sample))
+	must.Do(t, json.Unmarshal(archive.Files[0].Data, &documented))
+	must.Do(t, json.Unmarshal(data, &sample))
 	for field := range documented {
 		if _, ok := sample[field]; !ok {
 			t.Errorf("%s: the sample lacks %s of %s", name, field, file)
