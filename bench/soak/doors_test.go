@@ -60,9 +60,9 @@ func (w *world) compareLibrary(asks []ask, truth []answer) *difference {
 	if err := w.startLibrary(); err != nil {
 		return &difference{door: "library", what: "the library cannot open the catalog", detail: err.Error()}
 	}
-	if _, err := w.library.Rescan(w.s.t.Context(), nil); err != nil {
+	if _, err := w.library.Owner().Rescan(w.s.t.Context(), nil); err != nil {
 		d := &difference{door: "library", what: "the library cannot rescan: " + err.Error(), heals: "healed by: the next rescan"}
-		if _, err := w.library.Rescan(w.s.t.Context(), nil); err != nil {
+		if _, err := w.library.Owner().Rescan(w.s.t.Context(), nil); err != nil {
 			d.heals = "not healed by the next rescan"
 		}
 		return d
@@ -70,7 +70,7 @@ func (w *world) compareLibrary(asks []ask, truth []answer) *difference {
 	for i, a := range asks {
 		if diff := w.differ(truth[i], w.askLibrary(a)); diff != "" {
 			d := &difference{door: "library", what: "an open catalog answers otherwise: " + firstLine(diff), detail: a.String() + "\n" + diff, heals: "not healed by the next rescan"}
-			w.library.Rescan(w.s.t.Context(), nil)
+			w.library.Owner().Rescan(w.s.t.Context(), nil)
 			if w.differ(truth[i], w.askLibrary(a)) == "" {
 				d.heals = "healed by: the next rescan"
 			}
