@@ -29,10 +29,7 @@ func fail(code int, format string, args ...any) []string {
 // call sees each simple command before the shell runs it, and may replace it.
 func (run *run) call(ctx context.Context, args []string) ([]string, error) {
 	hc := interp.HandlerCtx(ctx)
-	size := 0
-	for _, a := range args {
-		size += len(a) + 16
-	}
+	size := sizeOf(args)
 	if err := run.m.charge(size + 64); err != nil {
 		return nil, err
 	}
@@ -43,6 +40,15 @@ func (run *run) call(ctx context.Context, args []string) ([]string, error) {
 		return nil, err
 	}
 	return run.builtin(hc, args)
+}
+
+// sizeOf returns about how many bytes of memory texts take.
+func sizeOf(texts []string) int {
+	size := 0
+	for _, t := range texts {
+		size += len(t) + 16
+	}
+	return size
 }
 
 // builtin replaces commands of the shell that ask the system, that read standard input
@@ -415,10 +421,7 @@ func (run *run) mapfile(hc interp.HandlerContext, args []string) ([]string, erro
 	if len(data) > maxValue {
 		return nil, run.m.stop("%s reads more than 1 MiB", args[0])
 	}
-	lines := strings.SplitAfter(string(data), delim)
-	if lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
+	lines := parts(data, delim)
 	for i := range lines {
 		if c.has('t') {
 			lines[i] = strings.TrimSuffix(lines[i], delim)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -15,58 +16,41 @@ import (
 	"mvdan.cc/sh/v3/interp"
 )
 
-// utilityNames are the commands beside those of the shell, for messages.
-const utilityNames = "basename cat cp cut dirname find grep head ls mkdir mktemp mv rm sed sort tail tee touch tr uniq wc xargs, sh and bash"
+// A utility is a command beside those of the shell.
+type utility struct {
+	options string // see command.parse
+	do      func(*command) int
+}
 
-// lookup returns the utility of a name. It returns the exit status.
-func lookup(name string) func(*command) int {
-	switch name {
-	case "basename":
-		return basename
-	case "cat":
-		return cat
-	case "cp":
-		return cp
-	case "cut":
-		return cut
-	case "dirname":
-		return dirname
-	case "find":
-		return find
-	case "grep":
-		return grep
-	case "head":
-		return head
-	case "ls":
-		return ls
-	case "mkdir":
-		return mkdir
-	case "mktemp":
-		return mktemp
-	case "mv":
-		return mv
-	case "rm":
-		return rm
-	case "sed":
-		return sed
-	case "sort":
-		return sortLines
-	case "tail":
-		return tail
-	case "tee":
-		return tee
-	case "touch":
-		return touch
-	case "tr":
-		return tr
-	case "uniq":
-		return uniq
-	case "wc":
-		return wc
-	case "xargs":
-		return xargs
+// parsesItself stands for the options of a utility that does not want them parsed.
+const parsesItself = "-"
+
+// utilities are the commands beside those of the shell, by name. Each returns its exit status.
+func utilities() map[string]utility {
+	return map[string]utility{
+		"basename": {"as:", basename},
+		"cat":      {"nu", cat},
+		"cp":       {"rRapfnv", cp},
+		"cut":      {"d:f:c:b:s", cut},
+		"dirname":  {"", dirname},
+		"find":     {parsesItself, find},
+		"grep":     {parsesItself, grep},
+		"head":     {parsesItself, head},
+		"ls":       {"1aAldFRhpCrtS", ls},
+		"mkdir":    {"pvm:", mkdir},
+		"mktemp":   {"dqutp:", mktemp},
+		"mv":       {"fnv", mv},
+		"rm":       {"rRfvd", rm},
+		"sed":      {parsesItself, sed},
+		"sort":     {"nrufbsco:k:t:", sortLines},
+		"tail":     {parsesItself, tail},
+		"tee":      {"ai", tee},
+		"touch":    {"camt:d:r:", touch},
+		"tr":       {"dsccC", tr},
+		"uniq":     {"cdui", uniq},
+		"wc":       {"lwcm", wc},
+		"xargs":    {parsesItself, xargs},
 	}
-	return nil
 }
 
 // A command is one call of a utility.
@@ -227,6 +211,21 @@ func (c *command) inputs(f func(name string, data []byte)) int {
 	return status
 }
 
+// each calls f with each operand. It prints why f failed and, with -v, what f did. It returns 1
+// if f failed for one.
+func (c *command) each(f func(name string) (done string, err error)) int {
+	status := 0
+	for _, name := range c.args {
+		done, err := f(name)
+		if err != nil {
+			status = c.failed(name, err)
+		} else if c.has('v') && done != "" {
+			fmt.Fprintln(c.out, done)
+		}
+	}
+	return status
+}
+
 // lines splits a text into lines without their ends.
 func lines(data []byte) []string {
 	if len(data) == 0 {
@@ -260,11 +259,17 @@ func (run *run) start(ctx context.Context, hc interp.HandlerContext, args []stri
 	if dir, base := path.Split(name); dir == "/bin/" || dir == "/usr/bin/" {
 		name = base
 	}
+	u, known := run.utilities[name]
 	switch {
 	case run.m.Err() != nil:
 		return 1
-	case lookup(name) != nil:
-		return lookup(name)(c)
+	case known:
+		if u.options != parsesItself {
+			if err := c.parse(u.options); err != nil {
+				return c.usage(err)
+			}
+		}
+		return u.do(c)
 	case isSh(name):
 		return run.sh(c)
 	case strings.Contains(name, "/"):
@@ -286,7 +291,7 @@ func (run *run) start(ctx context.Context, hc interp.HandlerContext, args []stri
 		}
 		return int(code)
 	}
-	fmt.Fprintf(c.err, "sh: %s: command not found; the virtual executor has %s\n", name, utilityNames)
+	fmt.Fprintf(c.err, "sh: %s: command not found; the virtual executor has %s, sh and bash\n", name, strings.Join(slices.Sorted(maps.Keys(run.utilities)), " "))
 	return 127
 }
 
@@ -350,7 +355,7 @@ func (run *run) which(hc interp.HandlerContext, long bool, names []string) int {
 			kind = "a function"
 		case isShellWord(name):
 			kind = "a shell builtin"
-		case lookup(name) != nil || isSh(name):
+		case run.utilities[name].do != nil || isSh(name):
 			kind = "a utility"
 		case strings.Contains(name, "/") && err == nil && !n.isDir() && n.mode&0o111 != 0:
 			kind = "a script"

@@ -2,7 +2,6 @@ package virtual
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -325,5 +324,3 @@ type appender struct {
 }
 
 func (a *appender) Write(p []byte) (int, error) { return a.t.write(a.name, a.n, p) }
-func (a *appender) Read([]byte) (int, error)    { return 0, io.EOF }
-func (a *appender) Close() error                { return nil }

@@ -168,10 +168,7 @@ func (m *measurer) variable(name string) (string, int) {
 	if size, ok := m.own[name]; ok {
 		return name, size
 	}
-	size := len(v.Str)
-	for _, s := range v.List {
-		size += len(s) + 16
-	}
+	size := len(v.Str) + sizeOf(v.List)
 	for k, s := range v.Map {
 		size += len(k) + len(s) + 32
 	}
@@ -301,9 +298,7 @@ func (m *measurer) param(n *syntax.ParamExp) int {
 	name, size := n.Param.Value, 64
 	switch {
 	case name == "@" || name == "*":
-		for _, p := range m.params {
-			size = add(size, len(p)+16)
-		}
+		size = add(size, sizeOf(m.params))
 	case name[0] >= '0' && name[0] <= '9':
 		if i, err := strconv.Atoi(name); err == nil && i > 0 && i <= len(m.params) {
 			size = len(m.params[i-1])

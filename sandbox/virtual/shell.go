@@ -29,6 +29,7 @@ type run struct {
 	m        *meter
 	out, err *sandbox.Output
 
+	utilities map[string]utility
 	guards    []estimate
 	functions map[string]bool   // names of all functions that were parsed
 	texts     map[string]string // what rewrite made of a text
@@ -61,7 +62,7 @@ func newRun(s *Sandbox, ctx context.Context, r sandbox.Request) *run {
 	return &run{
 		s: s, t: s.tree, m: newMeter(ctx, s.opts.Steps, s.opts.Work),
 		out: sandbox.NewOutput(r.Limits.Output), err: sandbox.NewOutput(r.Limits.Output),
-		functions: map[string]bool{}, texts: map[string]string{}, inputs: map[*os.File]io.Reader{},
+		utilities: utilities(), functions: map[string]bool{}, texts: map[string]string{}, inputs: map[*os.File]io.Reader{},
 	}
 }
 

@@ -40,9 +40,6 @@ func picked(spans []span, n int) bool {
 }
 
 func cut(c *command) int {
-	if err := c.parse("d:f:c:b:s"); err != nil {
-		return c.usage(err)
-	}
 	var list string
 	kinds := 0
 	for _, l := range "fcb" {
@@ -165,9 +162,6 @@ func class(name string) string {
 }
 
 func tr(c *command) int {
-	if err := c.parse("dsccC"); err != nil {
-		return c.usage(err)
-	}
 	deletes, squeezes := c.has('d'), c.has('s')
 	if len(c.args) == 0 || len(c.args) > 2 || len(c.args) == 1 && !deletes && !squeezes {
 		return c.usage(errors.New("usage: tr [-cds] SET1 [SET2]"))

@@ -13,9 +13,6 @@ import (
 var errOperand = errors.New("an operand is missing")
 
 func cat(c *command) int {
-	if err := c.parse("nu"); err != nil {
-		return c.usage(err)
-	}
 	n := 0
 	return c.inputs(func(_ string, data []byte) {
 		if !c.has('n') {
@@ -30,9 +27,6 @@ func cat(c *command) int {
 }
 
 func ls(c *command) int {
-	if err := c.parse("1aAldFRhpCrtS"); err != nil {
-		return c.usage(err)
-	}
 	names := c.args
 	if len(names) == 0 {
 		names = []string{"."}
@@ -112,53 +106,41 @@ func (c *command) list(entries []info) {
 	}
 }
 
-// targets returns where each of the operands but the last goes to.
-func (c *command) targets() (from, to []string, err error) {
+// toLast calls f with each operand but the last and where the last says that it goes to.
+func (c *command) toLast(f func(name, to string) (done string, err error)) int {
 	if len(c.args) < 2 {
-		return nil, nil, errOperand
+		return c.usage(errOperand)
 	}
-	from, last := c.args[:len(c.args)-1], c.args[len(c.args)-1]
+	last := c.args[len(c.args)-1]
+	c.args = c.args[:len(c.args)-1]
 	n, err := c.node(last)
 	isDir := err == nil && n.isDir()
-	if !isDir && (len(from) > 1 || strings.HasSuffix(last, "/")) {
-		return nil, nil, fmt.Errorf("%s: is not a directory", last)
+	if !isDir && (len(c.args) > 1 || strings.HasSuffix(last, "/")) {
+		return c.usage(fmt.Errorf("%s: is not a directory", last))
 	}
-	for _, name := range from {
+	return c.each(func(name string) (string, error) {
+		to := c.abs(last)
 		if isDir {
-			to = append(to, path.Join(c.abs(last), path.Base(c.abs(name))))
-		} else {
-			to = append(to, c.abs(last))
+			to = path.Join(to, path.Base(c.abs(name)))
 		}
-	}
-	return from, to, nil
+		return f(name, to)
+	})
 }
 
 func cp(c *command) int {
-	if err := c.parse("rRapfnv"); err != nil {
-		return c.usage(err)
-	}
-	from, to, err := c.targets()
-	if err != nil {
-		return c.usage(err)
-	}
-	status := 0
-	for i, name := range from {
+	return c.toLast(func(name, to string) (string, error) {
 		n, err := c.node(name)
 		switch {
-		case err == nil && n.isDir() && !c.has('r') && !c.has('R') && !c.has('a'):
+		case err != nil:
+		case n.isDir() && !c.has('r') && !c.has('R') && !c.has('a'):
 			err = errors.New("is a directory; -r copies it")
-		case err == nil && (to[i] == c.abs(name) || strings.HasPrefix(to[i], c.abs(name)+"/")):
+		case to == c.abs(name) || strings.HasPrefix(to, c.abs(name)+"/"):
 			err = errors.New("cannot be copied to itself")
-		case err == nil:
-			err = c.copyNode(n, to[i])
+		default:
+			err = c.copyNode(n, to)
 		}
-		if err != nil {
-			status = c.failed(name, err)
-		} else if c.has('v') {
-			fmt.Fprintf(c.out, "'%s' -> '%s'\n", name, to[i])
-		}
-	}
-	return status
+		return fmt.Sprintf("'%s' -> '%s'", name, to), err
+	})
 }
 
 func (c *command) copyNode(n *node, to string) error {
@@ -183,89 +165,54 @@ func (c *command) copyNode(n *node, to string) error {
 }
 
 func mv(c *command) int {
-	if err := c.parse("fnv"); err != nil {
-		return c.usage(err)
-	}
-	from, to, err := c.targets()
-	if err != nil {
-		return c.usage(err)
-	}
-	status := 0
-	for i, name := range from {
-		if _, _, err := c.run.t.lookup("open", to[i]); err == nil && c.has('n') {
-			continue
+	return c.toLast(func(name, to string) (string, error) {
+		if _, _, err := c.run.t.lookup("open", to); err == nil && c.has('n') {
+			return "", nil
 		}
-		if err := c.run.t.rename(c.abs(name), to[i]); err != nil {
-			status = c.failed(name, err)
-		} else if c.has('v') {
-			fmt.Fprintf(c.out, "renamed '%s' -> '%s'\n", name, to[i])
-		}
-	}
-	return status
+		return fmt.Sprintf("renamed '%s' -> '%s'", name, to), c.run.t.rename(c.abs(name), to)
+	})
 }
 
 func rm(c *command) int {
-	if err := c.parse("rRfvd"); err != nil {
-		return c.usage(err)
-	}
 	if len(c.args) == 0 && !c.has('f') {
 		return c.usage(errOperand)
 	}
-	status := 0
-	for _, name := range c.args {
+	return c.each(func(name string) (string, error) {
 		n, err := c.node(name)
 		switch full := c.abs(name); {
-		case err != nil && errors.Is(err, fs.ErrNotExist) && c.has('f'):
-			continue
-		case err == nil && n.isDir() && !c.has('r') && !c.has('R') && (!c.has('d') || len(n.entries) > 0):
+		case errors.Is(err, fs.ErrNotExist) && c.has('f'):
+			return "", nil
+		case err != nil:
+		case n.isDir() && !c.has('r') && !c.has('R') && (!c.has('d') || len(n.entries) > 0):
 			err = errors.New("is a directory; -r removes it")
-		case err == nil && (full == "/" || full == c.hc.Dir || strings.HasPrefix(c.hc.Dir, full+"/") || strings.HasPrefix(c.run.s.skillDir(""), full)):
+		case full == "/" || full == c.hc.Dir || strings.HasPrefix(c.hc.Dir, full+"/") || strings.HasPrefix(c.run.s.skillDir(""), full):
 			err = errors.New("the working folder and the folders of the sandbox stay")
-		case err == nil:
+		default:
 			err = c.run.t.remove(full)
 		}
-		if err != nil {
-			status = c.failed(name, err)
-		} else if c.has('v') {
-			fmt.Fprintf(c.out, "removed '%s'\n", name)
-		}
-	}
-	return status
+		return fmt.Sprintf("removed '%s'", name), err
+	})
 }
 
 func mkdir(c *command) int {
-	if err := c.parse("pvm:"); err != nil {
-		return c.usage(err)
-	}
 	if len(c.args) == 0 {
 		return c.usage(errOperand)
 	}
-	status := 0
-	for _, name := range c.args {
-		var err error
+	return c.each(func(name string) (done string, err error) {
 		if c.has('p') {
 			err = c.run.t.mkdirAll(c.abs(name))
 		} else {
 			err = c.run.t.mkdir(c.abs(name), 0o755)
 		}
-		if err != nil {
-			status = c.failed(name, err)
-		} else if c.has('v') {
-			fmt.Fprintf(c.out, "created directory '%s'\n", name)
-		}
-	}
-	return status
+		return fmt.Sprintf("created directory '%s'", name), err
+	})
 }
 
 func touch(c *command) int {
-	if err := c.parse("camt:d:r:"); err != nil {
-		return c.usage(err)
-	}
 	if c.has('t') || c.has('d') || c.has('r') {
 		return c.usage(errors.New("times cannot be set: each change is a second later than the one before"))
 	}
-	status := 0
-	for _, name := range c.args {
+	return c.each(func(name string) (string, error) {
 		n, readOnly, err := c.run.t.lookup("open", c.abs(name))
 		switch {
 		case err == nil && readOnly:
@@ -277,43 +224,30 @@ func touch(c *command) int {
 		default:
 			_, err = c.run.t.create(c.abs(name), 0o644, false)
 		}
-		if err != nil {
-			status = c.failed(name, err)
-		}
-	}
-	return status
+		return "", err
+	})
 }
 
 func tee(c *command) int {
-	if err := c.parse("ai"); err != nil {
-		return c.usage(err)
-	}
 	data, err := c.read("-")
 	if err != nil {
 		return c.failed("standard input", err)
 	}
 	c.out.Write(data)
-	status := 0
-	for _, name := range c.args {
+	return c.each(func(name string) (string, error) {
 		full := c.abs(name)
 		if device(full) {
-			continue
+			return "", nil
 		}
 		n, err := c.run.t.create(full, 0o644, !c.has('a'))
 		if err == nil {
 			_, err = c.run.t.write(full, n, data)
 		}
-		if err != nil {
-			status = c.failed(name, err)
-		}
-	}
-	return status
+		return "", err
+	})
 }
 
 func basename(c *command) int {
-	if err := c.parse("as:"); err != nil {
-		return c.usage(err)
-	}
 	suffix, many := c.value('s')
 	if many = many || c.has('a'); !many && len(c.args) == 2 {
 		suffix, c.args = c.args[1], c.args[:1]
@@ -335,9 +269,6 @@ func basename(c *command) int {
 }
 
 func dirname(c *command) int {
-	if err := c.parse(""); err != nil {
-		return c.usage(err)
-	}
 	if len(c.args) == 0 {
 		return c.usage(errOperand)
 	}
@@ -357,9 +288,6 @@ func dirname(c *command) int {
 
 // mktemp gives out names in order, so that each run has the same.
 func mktemp(c *command) int {
-	if err := c.parse("dqutp:"); err != nil {
-		return c.usage(err)
-	}
 	dir, template := c.run.s.tempDir(), "tmp.XXXXXXXXXX"
 	if len(c.args) > 0 {
 		template = c.args[0]

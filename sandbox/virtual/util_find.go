@@ -273,10 +273,7 @@ func (f *finder) execute() (test, error) {
 
 // sub runs a command for find and xargs.
 func (c *command) sub(args []string) int {
-	size := 0
-	for _, a := range args {
-		size += len(a) + 16
-	}
+	size := sizeOf(args)
 	switch {
 	case c.run.m.Err() != nil || c.run.m.charge(size) != nil:
 		return 2

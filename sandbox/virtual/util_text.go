@@ -39,8 +39,8 @@ func (c *command) count(letter byte) (n int, sign byte, err error) {
 	return n, sign, nil
 }
 
-// ends is head and tail: cut gets the units of a file, which are lines or bytes.
-func (c *command) ends(cut func(units []string, n int, sign byte) []string) int {
+// ends is head and tail: part returns which of all units of a file, lines or bytes, are printed.
+func (c *command) ends(part func(all, n int, sign byte) (from, to int)) int {
 	c.oldStyle()
 	if err := c.parse("n:c:qv"); err != nil {
 		return c.usage(err)
@@ -64,51 +64,42 @@ func (c *command) ends(cut func(units []string, n int, sign byte) []string) int 
 		}
 		first = false
 		if letter == 'c' {
-			all := string(data)
-			for _, part := range cut([]string{all}, n, sign) {
-				io.WriteString(c.out, part)
-			}
+			from, to := part(len(data), n, sign)
+			c.out.Write(data[from:to])
 			return
 		}
-		units := strings.SplitAfter(string(data), "\n")
-		if units[len(units)-1] == "" {
-			units = units[:len(units)-1]
-		}
-		for _, line := range cut(units, n, sign) {
+		all := parts(data, "\n")
+		from, to := part(len(all), n, sign)
+		for _, line := range all[from:to] {
 			io.WriteString(c.out, line)
 		}
 	})
 }
 
+// parts splits a text after each delimiter.
+func parts(data []byte, delim string) []string {
+	all := strings.SplitAfter(string(data), delim)
+	if last := len(all) - 1; all[last] == "" {
+		all = all[:last]
+	}
+	return all
+}
+
 func head(c *command) int {
-	return c.ends(func(units []string, n int, sign byte) []string {
-		if c.has('c') {
-			all := units[0]
-			if sign == '-' {
-				n = max(len(all)-n, 0)
-			}
-			return []string{all[:min(n, len(all))]}
-		}
+	return c.ends(func(all, n int, sign byte) (from, to int) {
 		if sign == '-' {
-			n = max(len(units)-n, 0)
+			n = max(all-n, 0)
 		}
-		return units[:min(n, len(units))]
+		return 0, min(n, all)
 	})
 }
 
 func tail(c *command) int {
-	return c.ends(func(units []string, n int, sign byte) []string {
-		if c.has('c') {
-			all := units[0]
-			if sign == '+' {
-				return []string{all[min(max(n-1, 0), len(all)):]}
-			}
-			return []string{all[max(len(all)-n, 0):]}
-		}
+	return c.ends(func(all, n int, sign byte) (from, to int) {
 		if sign == '+' {
-			return units[min(max(n-1, 0), len(units)):]
+			return min(max(n-1, 0), all), all
 		}
-		return units[max(len(units)-n, 0):]
+		return max(all-n, 0), all
 	})
 }
 
@@ -224,9 +215,6 @@ func (s *sorter) total(a, b string) int {
 }
 
 func sortLines(c *command) int {
-	if err := c.parse("nrufbsco:k:t:"); err != nil {
-		return c.usage(err)
-	}
 	s := &sorter{command: c}
 	s.sep, _ = c.value('t')
 	for _, f := range c.flags {
@@ -240,11 +228,7 @@ func sortLines(c *command) int {
 	}
 	var all []string
 	status := c.inputs(func(_ string, data []byte) { all = append(all, lines(data)...) })
-	size := 0
-	for _, l := range all {
-		size += len(l) + 16
-	}
-	if c.run.m.charge(size*8) != nil {
+	if c.run.m.charge(sizeOf(all)*8) != nil {
 		return 2
 	}
 	if c.has('c') {
@@ -269,9 +253,6 @@ func sortLines(c *command) int {
 }
 
 func uniq(c *command) int {
-	if err := c.parse("cdui"); err != nil {
-		return c.usage(err)
-	}
 	if len(c.args) > 1 {
 		return c.usage(errors.New("only one file can be given"))
 	}
@@ -294,9 +275,6 @@ func uniq(c *command) int {
 }
 
 func wc(c *command) int {
-	if err := c.parse("lwcm"); err != nil {
-		return c.usage(err)
-	}
 	letters := ""
 	for _, l := range "lwmc" {
 		if c.has(byte(l)) {
