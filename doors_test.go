@@ -50,7 +50,7 @@ func TestDoors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			y := newYard(t)
-			list := append(nasty(), random(testsize.Rounds(40, 2000))...)
+			list := append(nasty(), random(testsize.Rounds(12, 2000))...)
 			door(t, y, list)
 			if !y.wrote {
 				t.Error("not even a good file was written")
@@ -383,10 +383,10 @@ func repositoryDoor(t *testing.T, y *yard, list []named) {
 		switch refused := regexp.MustCompile(`(?i)git|(^|/)\.{0,2}(/|$)|\\`); {
 		case !refused.MatchString(n.name):
 			together(entry(mode, parts[0], object))
-		case len(branches) < testsize.Rounds(50, 500):
+		case len(branches) < testsize.Rounds(12, 500):
 			alone(n, entry(mode, parts[0], object))
 		}
-		if len(parts) > 1 && len(branches) < 20 {
+		if len(parts) > 1 && len(branches) < testsize.Rounds(6, 20) {
 			alone(n, entry("100755", n.name, evil)) // one entry with slashes in its name
 		}
 	}

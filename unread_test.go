@@ -85,6 +85,7 @@ func TestUnread(t *testing.T) {
 // TestUnreadBound: a question about a skill waits for a source that does not end, but not for
 // ever, and the error says what to do.
 func TestUnreadBound(t *testing.T) {
+	t.Parallel()
 	c, _ := half(t)
 	_, err := c.Body(t.Context(), "pie", nil)
 	const want = `no skill "pie" among 2; so far this is part of the catalog: 1 folder has not been read yet, so try again in a moment`

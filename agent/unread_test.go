@@ -14,6 +14,7 @@ import (
 
 // TestUnread: a model learns that a folder of skills has not been read yet, and what to do.
 func TestUnread(t *testing.T) {
+	t.Parallel()
 	old, err := source.Files(toolSkills, &source.Options{Label: "team", Priority: 1})
 	must.Do(t, err)
 	added, err := source.Files(map[string]string{"pie/SKILL.md": "---\nname: pie\ndescription: Bakes pies.\n---\nBake it.\n"}, &source.Options{Label: "new"})

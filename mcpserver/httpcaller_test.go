@@ -134,6 +134,7 @@ func TestLimitOfPage(t *testing.T) {
 
 // TestRevoked: a token that is revoked counts no more at once, and its streams end.
 func TestRevoked(t *testing.T) {
+	t.Parallel()
 	tokens := access.Open(t.TempDir())
 	s := openSite(t, mcpserver.Options{}, mcpserver.HTTPOptions{Check: tokens})
 	headers := session(t, s.url+"/mcp", bearer(t, tokens, "a", "")...)

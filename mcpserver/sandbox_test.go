@@ -155,6 +155,7 @@ func TestSandboxFlow(t *testing.T) {
 
 // TestSessionEnds: the files of a session are gone with it, also when its client only goes away.
 func TestSessionEnds(t *testing.T) {
+	t.Parallel()
 	k, _ := boxed(t)
 	ended := make(chan string, 10)
 	o := mcpserver.Options{Runs: &mcpserver.Runs{

@@ -35,6 +35,7 @@ const partText = "o far this is part of the catalog: 1 folder has not been read 
 // TestUnread: as long as a new folder has not been read, every answer says so, and who asks for
 // one of its skills waits for it.
 func TestUnread(t *testing.T) {
+	t.Parallel()
 	eras(t, func(t *testing.T, modern bool) {
 		var held *sourcetest.Held
 		k := serve(t, few(), "", half(t, &held))

@@ -13,6 +13,7 @@ import (
 
 // TestUnread: every page says that a folder has not been read yet.
 func TestUnread(t *testing.T) {
+	t.Parallel()
 	added, err := source.Files(map[string]string{"pie/SKILL.md": doc("pie", "Bakes pies.", "Bake it.")}, &source.Options{Label: "new"})
 	must.Do(t, err)
 	held := sourcetest.Hold(added)

@@ -127,6 +127,7 @@ func TestRotated(t *testing.T) {
 
 // TestSlow: a disk that takes nothing delays nobody; lines are lost, and Close gives up.
 func TestSlow(t *testing.T) {
+	t.Parallel()
 	r, w, err := os.Pipe()
 	must.Do(t, err)
 	defer r.Close()

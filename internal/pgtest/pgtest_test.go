@@ -33,6 +33,7 @@ func count(t *testing.T, conn *pgx.Conn) (n int) {
 }
 
 func TestServer(t *testing.T) {
+	t.Parallel()
 	s := pgtest.Start(t, &pgtest.Options{
 		Settings: map[string]string{"work_mem": "77kB"},
 		Files:    map[string]string{"pg_ident.conf": "# nobody\n"},
@@ -64,6 +65,7 @@ func TestServer(t *testing.T) {
 }
 
 func TestProxy(t *testing.T) {
+	t.Parallel()
 	direct := pgtest.URL(t)
 	proxy, url := pgtest.NewProxy(t, direct)
 	pgtest.Exec(t, direct, "CREATE TABLE kept AS VALUES (7)")

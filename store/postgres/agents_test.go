@@ -16,6 +16,7 @@ import (
 // TestKnows: the nodes that watch a catalog say which agents they know, however many that are;
 // nobody else answers.
 func TestKnows(t *testing.T) {
+	t.Parallel()
 	url := pgtest.URL(t)
 	db := made(t, url)
 	other, err := Open(url, &Options{Catalog: "other"})

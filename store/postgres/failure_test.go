@@ -50,6 +50,7 @@ func nothing() {}
 // was, and everything goes on with the server.
 func TestServerFails(t *testing.T) {
 	testsize.Long(t)
+	t.Parallel()
 	server := pgtest.Start(t, nil)
 	db := migrated(t, server.URL(t), nil)
 	must.Do(t, push(t.Context(), db, "first", 100, nothing))

@@ -62,6 +62,7 @@ func open(t testing.TB, path string) *DB {
 
 // TestStore runs the contract, and checks each file afterwards.
 func TestStore(t *testing.T) {
+	t.Parallel()
 	storetest.Test(t, func(t *testing.T) store.Store {
 		db := open(t, dbPath(t))
 		t.Cleanup(func() { checkWhole(t, db) })
@@ -72,6 +73,7 @@ func TestStore(t *testing.T) {
 // TestStoreDeferred runs the contract with catalogs that are opened on first use.
 func TestStoreDeferred(t *testing.T) {
 	testsize.Long(t)
+	t.Parallel()
 	storetest.Test(t, func(t *testing.T) store.Store {
 		db := Defer(dbPath(t), nil)
 		t.Cleanup(func() {
