@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -188,70 +186,13 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// TestScope: an agent's scope holds in every method that it is given to.
-func TestScope(t *testing.T) {
-	files := docs("public-one", "public-two", "secret-one")
-	files["secret-one/key.txt"] = "confidential"
-	files["rules/SKILL.md"] = doc("rules", "How we work.")
-	a := &repertoire.Agent{Name: "a", Include: repertoire.Rules{Names: []string{"public-*", "rules"}}, Pinned: []string{"rules"}}
-	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "s", 0, files)}, Agents: []*repertoire.Agent{a}})
-	agent, err := c.Agent("a")
-	must.Do(t, err)
-
-	want(t, "list", list(t, c, agent, true), "public-one", "public-two", "rules")
-	hits, _ := search(t, c, repertoire.Query{Text: "public-one secret-one", Agent: agent, Limit: 1})
-	want(t, "search", hits, "public-one")
-	hits, _ = search(t, c, repertoire.Query{Text: "secret-one", Agent: agent})
-	if strings.Contains(fmt.Sprint(hits), "secret") {
-		t.Errorf("hits %v", hits)
-	}
-	block, err := c.Block(t.Context(), "secret-one public-two", repertoire.Budget{}, agent)
-	must.Do(t, err)
-	if len(block.Pinned) != 1 || block.Pinned[0].Name != "rules" || len(block.Skills) == 0 || block.Skills[0].ID != "public-two" || strings.Contains(block.Text, "secret") {
-		t.Errorf("block %s", block.Text)
-	}
-	for _, id := range []string{"secret-one", "s/secret-one"} {
-		_, bodyErr := c.Body(t.Context(), id, agent)
-		_, fileErr := c.File(t.Context(), id, "key.txt", agent)
-		if !errors.Is(bodyErr, repertoire.ErrNotFound) || !errors.Is(fileErr, repertoire.ErrNotFound) {
-			t.Errorf("%s: errors %v, %v", id, bodyErr, fileErr)
-		}
-	}
-	if _, err := c.File(t.Context(), "secret-one", "key.txt", nil); err != nil {
-		t.Errorf("without an agent: %v", err)
-	}
-}
-
-// TestMisspeltScope: a rule that matches nothing lets nothing in or keeps nothing out. The
-// owner hears of it, the agent does not.
+// TestMisspeltScope: the log of a schedule names each rule of an agent that matches nothing.
 func TestMisspeltScope(t *testing.T) {
 	j := new(journal)
-	agents := map[string]*repertoire.Agent{
-		`exclude.names: no skill "secrets"`: {Name: "a", Exclude: repertoire.Rules{Names: []string{"secrets", "secret"}}},
-		`exclude.tags: no tag "private"`:    {Name: "b", Exclude: repertoire.Rules{Tags: []string{"private"}, Names: []string{"secret"}}},
-		`include.sources: no source "t"`:    {Name: "c", Include: repertoire.Rules{Sources: []string{"t"}, Names: []string{"public"}}},
-		`pinned: no skill "publik"`:         {Name: "d", Exclude: repertoire.Rules{Names: []string{"secret"}}, Pinned: []string{"publik"}},
-	}
-	c := open(t, repertoire.Config{
-		Sources: []source.Source{memory(t, "s", 0, docs("public", "secret"))}, Agents: slices.Collect(maps.Values(agents)),
-		Schedule: "@yearly", Logger: j.logger(),
-	})
-	for rule, a := range agents {
-		want(t, rule, list(t, c, a, true), "public")
-		_, err := c.Body(t.Context(), "secret", a)
-		if !errors.Is(err, repertoire.ErrNotFound) || err.Error() != `no skill "secret" among 1` {
-			t.Errorf("%s: error %v", rule, err)
-		}
-		if _, err := c.Block(t.Context(), "public", repertoire.Budget{}, a); err != nil {
-			t.Errorf("%s: %v", rule, err)
-		}
-		problems, err := c.Owner().Unmatched(t.Context(), a)
-		if err != nil || len(problems) != 1 || !strings.HasPrefix(problems[0].Message, "agent "+a.Name+": "+rule) {
-			t.Errorf("%s: problems %v, %v", rule, problems, err)
-		}
-		if n := len(j.lines(strings.ReplaceAll(rule, `"`, `\"`))); n != 1 {
-			t.Errorf("%s: %d lines in the log", rule, n)
-		}
+	a := &repertoire.Agent{Name: "a", Exclude: repertoire.Rules{Names: []string{"secrets", "secret"}}}
+	open(t, repertoire.Config{Sources: []source.Source{memory(t, "s", 0, docs("public", "secret"))}, Agents: []*repertoire.Agent{a}, Schedule: "@yearly", Logger: j.logger()})
+	if found := j.lines(`agent a: exclude.names: no skill \"secrets\"`); len(found) != 1 {
+		t.Errorf("logged %v", j.lines("agent a"))
 	}
 }
 

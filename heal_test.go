@@ -297,35 +297,3 @@ func checkAnswer(t *testing.T, c *repertoire.Catalog, file, skill string) {
 		t.Errorf("%s: hits %v", skill, answer.Hits)
 	}
 }
-
-// TestReplacedDamaged: a damaged file takes the place of a catalog that is open. Whichever
-// of its pages is damaged, the next rescan makes a new catalog, without an error.
-func TestReplacedDamaged(t *testing.T) {
-	t.Parallel()
-	src, dir := folder(t, "team", docs(many()...))
-	aged(t, dir)
-	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never}
-	must.Do(t, scanned(t, cfg).Close())
-	intact, err := os.ReadFile(cfg.DB)
-	must.Do(t, err)
-	const page = 32 << 10
-	found := 0
-	for at := page; at < len(intact); at += page * testsize.Rounds(4, 1) {
-		c := scanned(t, cfg)
-		damaged := slices.Clone(intact)
-		for i := range page / 2 {
-			damaged[at+i] ^= 0x55
-		}
-		must.Do(t, os.WriteFile(cfg.DB+".new", damaged, 0o600))
-		must.Do(t, os.Rename(cfg.DB+".new", cfg.DB))
-		reports := rescan(t, c)
-		want(t, "list", list(t, c, nil, false), many()...)
-		if reports[0].Added > 0 {
-			found++
-		}
-		must.Do(t, c.Close())
-	}
-	if found == 0 {
-		t.Error("no damage mattered: the test proves nothing")
-	}
-}

@@ -155,29 +155,6 @@ func cmp3(i int, want [3]string, id string) string {
 	return want[i]
 }
 
-// TestHeldCopies: of copies the first that is not held back is offered, in all its levels,
-// and the owner can still tell the others apart.
-func TestHeldCopies(t *testing.T) {
-	t.Parallel()
-	c, dirs := bakery(t, repertoire.Config{})
-	b, err := c.Body(t.Context(), "bread", nil)
-	if err != nil || b.Source != "my-user" || filepath.Dir(b.Location) != filepath.Join(resolved(t, dirs[2]), "bread") {
-		t.Errorf("%s of %s, %v", b.Location, b.Source, err)
-	}
-	entries, err := c.List(t.Context(), nil, &repertoire.ListOptions{Shadowed: true, Held: true})
-	var got []string
-	for _, e := range entries {
-		got = append(got, e.ID+" "+string(e.State)+e.ShadowedBy)
-		if again, err := c.Lookup(t.Context(), e.ID, &repertoire.Agent{Held: true}); err != nil || again.Location != e.Location {
-			t.Errorf("%s is %s, not %s: %v", e.ID, again.Location, e.Location, err)
-		}
-	}
-	want := []string{"my-project/bread untrusted", "my-installed/bread changed", "bread ", "brioche disabled", "brownie untrusted", "bun changed", "tart "}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%q, %v\nwant %q", got, err, want)
-	}
-}
-
 func resolved(t testing.TB, dir string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(dir)
@@ -281,24 +258,6 @@ func TestTrustWhileOpen(t *testing.T) {
 	_, err = mine.Forget(t.Context(), func(trust.Skill) bool { return true })
 	must.Do(t, err)
 	check("forgotten", "tart", "tart", "tart")
-}
-
-// TestProjectBan: rules that hold in sources of a project disable no skill of the user. They
-// hold in new sources of the project, too.
-func TestProjectBan(t *testing.T) {
-	t.Parallel()
-	sources, _ := ofKinds(t, docs("bread", "cake"), docs("bread"))
-	everything := ranking.Ban{Rules: repertoire.Rules{Names: []string{"*"}, Sources: []string{"my-installed", "my-project"}}, Within: []string{source.KindProject}}
-	c := scanned(t, repertoire.Config{Sources: sources, Policy: &repertoire.Policy{Disabled: []ranking.Ban{everything}}})
-	e, err := c.Lookup(t.Context(), "bread", nil)
-	if got := list(t, c, nil, true); err != nil || e.Source != "my-installed" || len(got) != 1 {
-		t.Errorf("offers %q, %s of %s, %v", got, e.ID, e.Source, err)
-	}
-	malformed := &repertoire.Policy{Disabled: []ranking.Ban{{Rules: repertoire.Rules{Names: []string{"[x"}}, Place: repertoire.Place{File: "c.yaml", Line: 2}}}}
-	_, err = repertoire.Open(t.Context(), repertoire.Config{DB: filepath.Join(t.TempDir(), "c.db"), Policy: malformed})
-	if err == nil || !strings.HasPrefix(err.Error(), "c.yaml:2: disabled: ") {
-		t.Error(err)
-	}
 }
 
 // TestHeldCalibration: a calibration is of what is offered: another policy needs another

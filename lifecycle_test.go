@@ -16,6 +16,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/must"
+	ranking "github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -107,6 +108,7 @@ func TestNever(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	a, b := memory(t, "a", 0, docs("one")), memory(t, "b", 0, docs("two"))
 	agent := &repertoire.Agent{Name: "x"}
+	ban := ranking.Ban{Rules: repertoire.Rules{Names: []string{"[x"}}, Place: repertoire.Place{File: "c.yaml", Line: 2}}
 	tests := []struct {
 		name string
 		cfg  repertoire.Config
@@ -115,6 +117,7 @@ func TestOpenErrors(t *testing.T) {
 		{"labels", repertoire.Config{Sources: []source.Source{a, b, memory(t, "a", 1, nil)}}, `two sources have the label "a"; name one of them differently`},
 		{"agents", repertoire.Config{Sources: []source.Source{a}, Agents: []*repertoire.Agent{agent, {Name: "x"}}}, `two agents are named "x"`},
 		{"agent", repertoire.Config{Sources: []source.Source{a}, Agents: []*repertoire.Agent{{}}}, "an agent has no name"},
+		{"ban", repertoire.Config{Policy: &repertoire.Policy{Disabled: []ranking.Ban{ban}}}, `c.yaml:2: disabled: "[x" is not a pattern (* ? [a-z] and \ are special)`},
 		{"schedule", repertoire.Config{Sources: []source.Source{a}, Schedule: "TZ=0"}, `schedule "TZ=0" is malformed`},
 	}
 	for _, tt := range tests {

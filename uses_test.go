@@ -17,8 +17,8 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// TestUsesDoors: no door of the library has a skill that a specialist does not use, and none
-// but its own has a skill that it names by its path.
+// TestUsesDoors: no door of the library has a skill that the rules of an agent leave out or that a
+// specialist does not use, and none but its own has a skill that it names by its path.
 func TestUsesDoors(t *testing.T) {
 	t.Parallel()
 	own, _ := folder(t, "own", docs("bread", "tart"))
@@ -37,6 +37,7 @@ func TestUsesDoors(t *testing.T) {
 		{&repertoire.Agent{Name: "one", Uses: []string{"tart"}}, []string{"tart"}},
 		{&repertoire.Agent{Name: "own", Uses: []string{"preloaded:x/."}}, []string{"brioche"}},
 		{&repertoire.Agent{Name: "both", Uses: []string{"preloaded:x/.", "tart"}, Include: repertoire.Rules{Names: []string{"t*"}}}, []string{"brioche", "tart"}},
+		{&repertoire.Agent{Name: "some", Include: repertoire.Rules{Names: []string{"t*"}}}, []string{"tart"}},
 		{&repertoire.Agent{Held: true}, []string{"bread", "tart"}},
 	}
 	for door, ask := range inLibrary {
