@@ -43,7 +43,7 @@ var layers = map[string][]string{
 	"internal/doctor":     {".", "internal/config", "internal/evals", "internal/inspect", "search", "skill", "source", "internal/atomicfile", "internal/lazyregexp", "internal/regular", "internal/words", "internal/figures", "internal/tidy"},
 	"agent":               {"usage", "agent/tool", "agent/toolset", "skill", "search", "contextprovider", "sandbox", "internal/intent", "internal/lazyregexp", "internal/words", "internal/figures", "internal/tidy"},
 	"agent/tool":          {"internal/words", "internal/tidy"},
-	"agent/toolset":       {"skill", "internal/words", "internal/tidy"},
+	"agent/toolset":       {"agent/tool", "skill", "internal/words", "internal/tidy"},
 	"agent/skilltest":     {"agent", "agent/agenttest", "contextprovider", "sandbox", "internal/tidy"},
 	"agent/openai":        {"agent", "internal/endpoint", "internal/openai", "internal/words"},
 	"agent/agenttest":     {"agent"},

@@ -40,7 +40,7 @@ type acts struct {
 func (s *acts) load(ctx context.Context, name string) (b contextprovider.Body, again bool, err error) {
 	b, err = s.body(ctx, name)
 	if err != nil {
-		return b, false, s.failedAt("", name, err)
+		return b, false, s.failed("", name, err)
 	}
 	return b, !s.give(b), nil
 }
@@ -87,9 +87,9 @@ func (s *acts) read(ctx context.Context, name, file string) (contextprovider.Fil
 	if err != nil {
 		b, unknown := s.body(ctx, name)
 		if unknown != nil {
-			return f, s.failedAt("", name, err)
+			return f, s.failed("", name, err)
 		}
-		return f, s.failedAt(b.ID, file, err)
+		return f, s.failed(b.ID, file, err)
 	}
 	s.note(usage.Event{Kind: usage.Read, Skills: usage.Named(f.ID), What: f.Path, Tokens: words.Tokens(f.Text)})
 	return f, nil
@@ -99,25 +99,26 @@ func (s *acts) read(ctx context.Context, name, file string) (contextprovider.Fil
 func (s *acts) run(ctx context.Context, name string, r sandbox.Request) (sandbox.Result, error) {
 	b, err := s.body(ctx, name)
 	if err != nil {
-		return sandbox.Result{}, s.failedAt("", name, err)
+		return sandbox.Result{}, s.failed("", name, err)
 	}
 	if err := s.allow(ctx, b, whole(&r)); err != nil {
-		return sandbox.Result{}, s.failedAt(b.ID, r.Command, err)
+		return sandbox.Result{}, s.failed(b.ID, r.Command, err)
 	}
 	x, err := s.prepare(ctx, &b, &r)
 	if err != nil {
-		return sandbox.Result{}, s.failedAt(b.ID, r.Command, err)
+		return sandbox.Result{}, s.failed(b.ID, r.Command, err)
 	}
 	start := time.Now()
 	res, err := s.execute(ctx, x, r)
 	if err != nil {
-		return res, s.failedAt(b.ID, r.Command, err)
+		return res, s.failed(b.ID, r.Command, err)
 	}
 	s.noteRun(b.ID, r.Command, start, &res)
 	return res, nil
 }
 
-// execute lets an executor run the command of a request, if it may.
+// execute lets an executor run the command of a request, if it may. A command of no skill is a
+// program of a sandbox.Shell.
 func (s *acts) execute(ctx context.Context, x sandbox.Executor, r sandbox.Request) (sandbox.Result, error) {
 	if err := sandbox.Check(x, r); err != nil {
 		return sandbox.Result{}, err
@@ -125,7 +126,12 @@ func (s *acts) execute(ctx context.Context, x sandbox.Executor, r sandbox.Reques
 	if err := s.mountAll(ctx, x, r.Command); err != nil {
 		return sandbox.Result{}, err
 	}
-	return guard(ctx, "the executor", func() (sandbox.Result, error) { return x.Execute(ctx, r) })
+	return guard(ctx, "the executor", func() (sandbox.Result, error) {
+		if sh, ok := x.(sandbox.Shell); ok && r.Skill == "" {
+			return sh.Run(ctx, r.Command)
+		}
+		return x.Execute(ctx, r)
+	})
 }
 
 // noteRun notes a command that ran; id is "" if it is of no skill.
@@ -242,11 +248,8 @@ func (s *acts) executor(ctx context.Context, id string) (sandbox.Executor, searc
 }
 
 // failed notes that something that the model asked for could not be done. id is "" when
-// there is no such skill.
-func (s *acts) failed(id string, err error) error { return s.failedAt(id, "", err) }
-
-// failedAt is failed for a file or command of the skill, or for a name that no skill has.
-func (s *acts) failedAt(id, what string, err error) error {
+// there is no such skill. what is a file or command of the skill, or a name that no skill has.
+func (s *acts) failed(id, what string, err error) error {
 	e := usage.Event{Kind: usage.Failed, What: what, Err: err}
 	if id != "" {
 		e.Skills = usage.Named(id)

@@ -88,7 +88,7 @@ func (c *Conversation) answer(ctx context.Context, prompt string, text func(stri
 	for a.Iterations < c.cfg.MaxIterations {
 		m, err := c.ask(ctx, system, c.withScripts(ctx, tools), text)
 		if err != nil {
-			c.failed("", err)
+			c.failed("", "", err)
 			c.forgetUnanswered()
 			return a, &Error{Err: err, Transcript: c.Transcript()}
 		}
@@ -128,7 +128,7 @@ func (c *Conversation) offer(ctx context.Context, prompt string) (system string,
 	}
 	if len(c.all) == 0 { // once
 		for _, problem := range p.problems {
-			c.failed("", errors.New(problem.Message))
+			c.failed("", "", errors.New(problem.Message))
 		}
 	}
 	b, err := c.block(ctx, prompt, p.budget(c.cfg.Budget, most-words.Tokens(p.text)))

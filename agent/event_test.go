@@ -22,7 +22,7 @@ func TestLog(t *testing.T) {
 	}
 	s := acts{cfg: &Config{Logger: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: plain}))}}
 	s.note(usage.Event{Kind: usage.Ran, Skills: usage.Named("a", "b"), What: "scripts/x.sh\n", Duration: time.Second, Tokens: 3})
-	s.failed("", errors.New("no such skill"))
+	s.failed("", "", errors.New("no such skill"))
 	want := `level=INFO msg=agent event=ran skills="a b" what="scripts/x.sh\n" exit=0 duration=1s tokens=3
 level=INFO msg=agent event=failed error="no such skill"
 `

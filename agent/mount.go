@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -45,7 +46,7 @@ func (s *acts) mountAll(ctx context.Context, x sandbox.Executor, program string)
 		ids[l.name] = l.id
 	}
 	for _, name := range namesBelow(program, path.Dir(box.SkillPath("x"))) {
-		if err := s.mount(ctx, box, orElse(ids[name], name), program); err != nil {
+		if err := s.mount(ctx, box, cmp.Or(ids[name], name), program); err != nil {
 			return err
 		}
 	}
@@ -97,35 +98,20 @@ func namesBelow(program, folder string) (names []string) {
 }
 
 func runShell(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) {
-	sh, ok := s.cfg.Executor.(sandbox.Shell)
-	if !ok {
-		return Reply{}, s.failed("", &tool.Problem{Fact: "there is no sandbox here", Hint: "run_skill_script runs scripts of skills, if scripts run at all"})
+	if _, ok := s.cfg.Executor.(sandbox.Shell); !ok {
+		return Reply{}, s.failed("", "", &tool.Problem{Fact: "there is no sandbox here", Hint: "run_skill_script runs scripts of skills, if scripts run at all"})
 	}
 	program, name := in.Text("command"), in.Text("name")
 	if name != "" {
 		return runScript(ctx, s, in)
 	}
-	if own, ok := s.files.Executor(sh).(sandbox.Shell); ok {
-		sh = own
-	}
 	start := time.Now()
-	res, err := s.shell(ctx, sh, program)
+	res, err := s.execute(ctx, s.files.Executor(s.cfg.Executor), sandbox.Request{Command: program})
 	if err != nil {
-		return Reply{}, s.failedAt("", program, err)
+		return Reply{}, s.failed("", program, err)
 	}
 	s.noteRun("", program, start, &res)
 	return Reply{Text: runText(&res, "")}, nil
-}
-
-// shell runs a program that is of no skill.
-func (s *acts) shell(ctx context.Context, sh sandbox.Shell, program string) (sandbox.Result, error) {
-	if err := sandbox.Check(sh, sandbox.Request{Command: program}); err != nil {
-		return sandbox.Result{}, err
-	}
-	if err := s.mountAll(ctx, sh, program); err != nil {
-		return sandbox.Result{}, err
-	}
-	return guard(ctx, "the sandbox", func() (sandbox.Result, error) { return sh.Run(ctx, program) })
 }
 
 // A Session is what several calls of Agent.CallIn share: the files of sandboxes, and the

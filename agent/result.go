@@ -65,7 +65,7 @@ func resourceText(f *contextprovider.File) string {
 		return element(resourceContent, attrs+attr("binary", "true"), fmt.Sprintf("This file is not text: %d bytes, which are not shown. A command of the skill may read it.", f.Size))
 	case len(f.Text) > maxText:
 		return element(resourceError, attrs, fmt.Sprintf("File %s is too large: %d bytes of text, and a message holds at most %d.\nRead a smaller file, or run a command of the skill that prints the part you need.",
-			quoted(f.Path), len(f.Text), maxText))
+			tool.Quoted(f.Path), len(f.Text), maxText))
 	}
 	return element(resourceContent, attrs, shielded(f.Text))
 }

@@ -29,8 +29,6 @@ func failing(p *tool.Problem, inJSON bool) Reply {
 	return r
 }
 
-func quoted(s string) string { return tool.Quoted(s) }
-
 // problemOf returns what a model may read of an error.
 func (s *acts) problemOf(ctx context.Context, err error) *tool.Problem {
 	if p, ok := errors.AsType[*tool.Problem](err); ok {
@@ -55,9 +53,9 @@ func (c *Config) skillProblem(err error, name string) error {
 	case !ok:
 		return err
 	case r.Held:
-		return &tool.Problem{Fact: fmt.Sprintf("Skill %s is held back", quoted(name)), Hint: "only the user can release it, after a review; go on without it"}
+		return &tool.Problem{Fact: fmt.Sprintf("Skill %s is held back", tool.Quoted(name)), Hint: "only the user can release it, after a review; go on without it"}
 	}
-	p := &tool.Problem{Fact: fmt.Sprintf("Skill %s not found", quoted(name)), Similar: r.Similar}
+	p := &tool.Problem{Fact: fmt.Sprintf("Skill %s not found", tool.Quoted(name)), Similar: r.Similar}
 	switch {
 	case len(r.Similar) > 0:
 		p.Hint = line(words.DidYouMean(r.Similar), maxMessage)
@@ -167,10 +165,10 @@ const maxText = 100_000
 // fileProblem returns what a model may read of an error about a file of a skill.
 func (s *acts) fileProblem(ctx context.Context, err error, name, file string) error {
 	if bad, ok := errors.AsType[*skill.PathError](err); ok {
-		return &tool.Problem{Fact: fmt.Sprintf("Illegal path %s", quoted(file)), Hint: bad.Error()}
+		return &tool.Problem{Fact: fmt.Sprintf("Illegal path %s", tool.Quoted(file)), Hint: bad.Error()}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		p := &tool.Problem{Fact: fmt.Sprintf("File %s not found in skill %s", quoted(file), quoted(name)), Hint: "the skill has no other files than SKILL.md"}
+		p := &tool.Problem{Fact: fmt.Sprintf("File %s not found in skill %s", tool.Quoted(file), tool.Quoted(name)), Hint: "the skill has no other files than SKILL.md"}
 		if b, err := s.body(ctx, name); err == nil && len(b.Resources) > 0 {
 			p.Hint = "its files: " + strings.Join(pathsOf(b.Resources), ", ")
 			p.Similar = words.Similar(file, pathsOf(b.Resources))

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -175,7 +176,7 @@ func (a *Agent) tools(ctx context.Context, prompt string, stay bool) ([]Tool, er
 func (c *Config) block(ctx context.Context, prompt string) (contextprovider.Block, error) {
 	budget := c.Budget
 	budget.ListPinned = true
-	budget.Intro = orElse(budget.Intro, loadIntro)
+	budget.Intro = cmp.Or(budget.Intro, loadIntro)
 	return c.Catalog.Block(ctx, prompt, budget, c.Agent)
 }
 
@@ -200,7 +201,7 @@ func (a *Agent) offered(list *string, stay bool) ([]Tool, error) {
 		}
 		t := r.Define()
 		if r.listed && list != nil {
-			t.Description += "\n\n" + unmarked(orElse(strings.TrimSpace(*list), noSkills))
+			t.Description += "\n\n" + unmarked(cmp.Or(strings.TrimSpace(*list), noSkills))
 		}
 		switch {
 		case r.shell && stay:
@@ -225,13 +226,6 @@ func (c *Config) workspaceText() string {
 		return " The one variable is $WORKSPACE, the folder with the user's files, which commands may change."
 	}
 	return " The one variable is $WORKSPACE, the folder with the user's files, which commands may only read."
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // ToolNames are the names of the tools that every catalog has, also of those that are offered only
@@ -324,7 +318,7 @@ func (s *acts) reply(ctx context.Context, name, args string, every bool) Reply {
 		row = &builtin{kind: usage.Ran, do: func(ctx context.Context, s *acts, _ tool.Arguments) (Reply, error) {
 			t, err := s.script(ctx, name, every)
 			if err != nil {
-				return Reply{}, s.failed("", err)
+				return Reply{}, s.failed("", "", err)
 			}
 			return s.callScript(ctx, &t, args)
 		}}
@@ -343,7 +337,7 @@ func (b *builtin) call(ctx context.Context, s *acts, name, args string) (Reply, 
 	if b.Name != "" { // a script reads its arguments itself
 		var err error
 		if in, err = tool.Parse(name, args, b.Params); err != nil {
-			return Reply{}, s.failed("", err)
+			return Reply{}, s.failed("", "", err)
 		}
 	}
 	r, err := b.do(ctx, s, in)

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -142,7 +141,11 @@ func (s *acts) script(ctx context.Context, name string, every bool) (scriptTool,
 	if i := slices.IndexFunc(list, is); i >= 0 {
 		return list[i], nil
 	}
-	missing := &tool.Problem{Fact: fmt.Sprintf("Tool %s not found", tool.Quoted(name)), Hint: words.ThereAre(append(namesOf(s.cfg.rows()), namesOfScripts(list)...))}
+	known := namesOf(s.cfg.rows())
+	for _, t := range list {
+		known = append(known, t.Name)
+	}
+	missing := &tool.Problem{Fact: fmt.Sprintf("Tool %s not found", tool.Quoted(name)), Hint: words.ThereAre(known)}
 	if !strings.Contains(name, "__") {
 		return scriptTool{}, missing
 	}
@@ -171,14 +174,6 @@ func (s *acts) script(ctx context.Context, name string, every bool) (scriptTool,
 	return scriptTool{}, missing
 }
 
-func namesOfScripts(list []scriptTool) []string {
-	names := make([]string, len(list))
-	for i := range list {
-		names[i] = list[i].Name
-	}
-	return names
-}
-
 // callScript runs the script of a tool with the arguments of a call.
 func (s *acts) callScript(ctx context.Context, t *scriptTool, args string) (Reply, error) {
 	bad := func(fact string) (Reply, error) {
@@ -188,11 +183,7 @@ func (s *acts) callScript(ctx context.Context, t *scriptTool, args string) (Repl
 	if err != nil {
 		return bad(fmt.Sprintf("The arguments of %s are malformed: %v", tool.Quoted(t.Name), err))
 	}
-	in := make(map[string]json.RawMessage, len(fields))
-	for _, f := range fields {
-		in[f.Key] = f.Value
-	}
-	argv, err := t.Args(in)
+	argv, err := t.Args(fields)
 	if err != nil {
 		return bad(upper(err.Error()))
 	}

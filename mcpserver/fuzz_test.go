@@ -10,7 +10,7 @@ import (
 )
 
 func FuzzCursor(f *testing.F) {
-	for _, c := range []cursor{{}, {After: "a"}, {Order: "X", Next: 50}} {
+	for _, c := range []cursor{{}, {Order: "X", Next: 50}} {
 		f.Add(c.encode())
 	}
 	f.Add("eyJuIjotMX0")

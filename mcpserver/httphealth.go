@@ -18,16 +18,22 @@ func (h *HTTP) serveHealth(w http.ResponseWriter, r *http.Request) {
 		Status string `json:"status"`
 		Skills *int   `json:"skills,omitempty"`
 	}{Status: "ok"}
-	w.Header().Set("Content-Type", "application/json")
+	status := http.StatusOK
 	size, err := h.size(r.Context())
 	if err != nil || h.ending.Err() != nil {
-		health.Status = "unavailable"
-		w.WriteHeader(http.StatusServiceUnavailable)
+		health.Status, status = "unavailable", http.StatusServiceUnavailable
 	} else if who := identityOf(r); who.err == nil && who.caller.Agent == "" && h.opts.Size != nil {
 		health.Skills = &size
 	}
-	if err := json.NewEncoder(w).Encode(health); err != nil {
-		h.opts.Logger.Debug("answering /healthz", "error", err)
+	h.answer(w, r, status, health)
+}
+
+// answer answers a request with a value as JSON.
+func (h *HTTP) answer(w http.ResponseWriter, r *http.Request, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		h.opts.Logger.Debug("answering "+r.URL.Path, "error", err)
 	}
 }
 
@@ -52,13 +58,11 @@ func (h *HTTP) serveReady(w http.ResponseWriter, r *http.Request) {
 	} else if _, err := h.size(r.Context()); err != nil {
 		ready.State = api.Starting
 	}
-	w.Header().Set("Content-Type", "application/json")
+	status := http.StatusOK
 	if ready.State == api.Starting {
-		w.WriteHeader(http.StatusServiceUnavailable)
+		status = http.StatusServiceUnavailable
 	}
-	if err := json.NewEncoder(w).Encode(ready); err != nil {
-		h.opts.Logger.Debug("answering /readyz", "error", err)
-	}
+	h.answer(w, r, status, ready)
 }
 
 // serveUI hands a request to the page, when it is its turn. Its body is bounded as for MCP.

@@ -61,10 +61,7 @@ func (h *HTTP) serveSuggest(w http.ResponseWriter, r *http.Request) {
 			s.AsOf = &at
 		}
 	}
-	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(s); err != nil {
-		h.opts.Logger.Debug("answering "+api.Path, "error", err)
-	}
+	h.answer(w, r, http.StatusOK, s)
 }
 
 // suggestion answers a prompt, and calls Options.Observe with the event.

@@ -112,7 +112,6 @@ func (x *extension) order(ctx context.Context) ([]string, error) {
 type cursor struct {
 	Order string `json:"o,omitempty"` // the key of an order
 	Next  int    `json:"n,omitempty"` // the next place in that order
-	After string `json:"a,omitempty"` // in a list by name, the key of the last name
 }
 
 var errCursor = access.Mistake("the cursor is malformed or no longer valid; list again without one")

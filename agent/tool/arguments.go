@@ -144,9 +144,8 @@ func scalar(value json.RawMessage) (text string, ok bool) {
 
 // paramOf returns the parameter of that name: its own, or else an alias.
 func paramOf(params []Param, key string) (Param, bool) {
-	plain := func(s string) string { return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s)) }
 	for _, same := range []func(p Param) bool{
-		func(p Param) bool { return plain(p.Name) == plain(key) },
+		func(p Param) bool { return SameName(p.Name, key) },
 		func(p Param) bool { return slices.Contains(p.Aliases, plain(key)) },
 	} {
 		if i := slices.IndexFunc(params, same); i >= 0 {
@@ -155,6 +154,13 @@ func paramOf(params []Param, key string) (Param, bool) {
 	}
 	return Param{}, false
 }
+
+// plain returns a name in the form in which names are compared: case, "_" and "-" make no
+// difference.
+func plain(s string) string { return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s)) }
+
+// SameName reports whether a model means the parameter with that name.
+func SameName(name, key string) bool { return plain(name) == plain(key) }
 
 // describe says in words which arguments there are.
 func describe(params []Param) string {
@@ -184,7 +190,7 @@ type Field struct {
 // maxArguments bounds the arguments of a call, in bytes.
 const maxArguments = 4 << 20
 
-// argumentsIn reads a JSON object, or a JSON string that holds one; "" and null have no fields.
+// Fields reads a JSON object, or a JSON string that holds one; "" and null have no fields.
 func Fields(text string) ([]Field, error) {
 	if len(text) > maxArguments {
 		return nil, fmt.Errorf("they have %d bytes, and may have %d", len(text), maxArguments)

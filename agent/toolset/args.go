@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
@@ -21,14 +22,14 @@ const maxArg = 128<<10 - 1
 
 // Args returns the arguments of the script for the arguments of a call, each as it is. It
 // checks them against Parameters.
-func (s *Script) Args(call map[string]json.RawMessage) ([]string, error) {
+func (s *Script) Args(call []tool.Field) ([]string, error) {
 	values := make(map[string]any)
-	for key, raw := range call {
-		p := s.param(key)
+	for _, f := range call {
+		p := s.param(f.Key)
 		if p == nil {
-			return nil, fmt.Errorf("there is no argument '%s'%s", tidy.Shorten(tidy.Line(key), 80), words.Suggest(key, s.names()))
+			return nil, fmt.Errorf("there is no argument %s%s", tool.Quoted(f.Key), words.Suggest(f.Key, s.names()))
 		}
-		v, given, err := p.read(raw)
+		v, given, err := p.read(f.Value)
 		if err != nil {
 			return nil, fmt.Errorf("argument %s %w", p.name, err)
 		}
@@ -59,12 +60,9 @@ func (s *Script) names() []string {
 
 // param finds a parameter; case, "_" and "-" make no difference.
 func (s *Script) param(key string) *param {
-	same := func(a string) string {
-		return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(a))
-	}
 	for _, equal := range []func(name string) bool{
 		func(name string) bool { return name == key },
-		func(name string) bool { return name != "" && same(name) == same(key) },
+		func(name string) bool { return name != "" && tool.SameName(name, key) },
 	} {
 		if i := slices.IndexFunc(s.params, func(p param) bool { return p.flag != "--" && equal(p.name) }); i >= 0 {
 			return &s.params[i]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/agent/toolset"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -32,8 +33,8 @@ func scripts(t testing.TB, frontmatter string, files map[string]string) ([]tools
 
 // argv returns the arguments of the only script for a call.
 func argv(s *toolset.Script, call string) string {
-	var in map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(call), &in); err != nil {
+	in, err := tool.Fields(call)
+	if err != nil {
 		return "error: " + err.Error()
 	}
 	list, err := s.Args(in)
@@ -229,10 +230,7 @@ func FuzzScripts(f *testing.F) {
 				t.Errorf("a problem without place: %+v", p)
 			}
 		}
-		var in map[string]json.RawMessage
-		if json.Unmarshal([]byte(call), &in) != nil {
-			in = nil
-		}
+		in, _ := tool.Fields(call) // none if it is malformed
 		for i := range found {
 			if !json.Valid(found[i].Parameters) {
 				t.Errorf("parameters %s", found[i].Parameters)
