@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
@@ -42,7 +44,7 @@ func environ(path, home, workspace string, more map[string]string) ([]string, er
 		env[WorkspaceVar] = workspace
 	}
 	for name, value := range more {
-		if !validName(name) || strings.ContainsRune(value, 0) {
+		if !syntax.ValidName(name) || strings.ContainsRune(value, 0) {
 			return nil, notOne("the environment variable `"+tidy.Line(name)+"` cannot be set",
 				"its name may have letters, digits and _, and its value no zero byte")
 		}
@@ -53,16 +55,6 @@ func environ(path, home, workspace string, more map[string]string) ([]string, er
 		list = append(list, name+"="+env[name])
 	}
 	return list, nil
-}
-
-// validName reports whether name can be the name of an environment variable.
-func validName(name string) bool {
-	for i, r := range name {
-		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return name != ""
 }
 
 // searchPath returns the folders with programs in list, a value of PATH: absolute ones only, and

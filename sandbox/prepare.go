@@ -234,22 +234,20 @@ func copyFiles(dir string, files fs.FS) error {
 }
 
 func (l Limits) withDefaults() Limits {
-	set := func(p *int64, v int64) {
-		if *p <= 0 {
-			*p = v
-		}
-	}
-	if l.Timeout <= 0 {
-		l.Timeout = DefaultTimeout
-	}
-	if l.CPU <= 0 {
-		l.CPU = l.Timeout
-	}
-	if l.Processes <= 0 {
-		l.Processes = DefaultProcesses
-	}
-	set(&l.Output, DefaultOutput)
-	set(&l.Memory, DefaultMemory)
-	set(&l.Disk, DefaultDisk)
+	l.Timeout = positive(l.Timeout, DefaultTimeout)
+	l.CPU = positive(l.CPU, l.Timeout)
+	l.Processes = positive(l.Processes, DefaultProcesses)
+	l.Output = positive(l.Output, DefaultOutput)
+	l.Memory = positive(l.Memory, DefaultMemory)
+	l.Disk = positive(l.Disk, DefaultDisk)
 	return l
+}
+
+// positive returns v, or otherwise if v is not positive.
+func positive[T cmp.Ordered](v, otherwise T) T {
+	var zero T
+	if v <= zero {
+		return otherwise
+	}
+	return v
 }

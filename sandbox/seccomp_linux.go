@@ -122,6 +122,18 @@ func (f *filter) block(nr uintptr, body filter) {
 	*f = append(*f, body...)
 }
 
+// deny returns denied for a system call if an argument compares with one of the values.
+func (f *filter) deny(nr uintptr, arg int, compare uint16, values []uint32, denied uint32) {
+	var body filter
+	body.load(atArgs + 8*uint32(arg))
+	for _, v := range values {
+		body.when(compare, v, 1)
+		body.ret(denied)
+	}
+	body.ret(retAllow)
+	f.block(nr, body)
+}
+
 // arguments looks at the arguments of selfCalls and sendCalls.
 func (f *filter) arguments(denied uint32) {
 	for nr, args := range selfCalls {
@@ -135,12 +147,7 @@ func (f *filter) arguments(denied uint32) {
 		f.block(nr, body)
 	}
 	for nr, arg := range sendCalls {
-		var body filter
-		body.load(atArgs + 8*uint32(arg))
-		body.when(unix.BPF_JSET, unix.MSG_FASTOPEN, 1)
-		body.ret(denied)
-		body.ret(retAllow)
-		f.block(nr, body)
+		f.deny(nr, arg, unix.BPF_JSET, []uint32{unix.MSG_FASTOPEN}, denied)
 	}
 }
 
@@ -164,26 +171,9 @@ func newFilter(abi int, ports bool) filter {
 		f.calls([]uintptr{unix.SYS_TRUNCATE}, denied) // later versions of Landlock see it
 	}
 	f.arguments(denied)
-	var clone filter
-	clone.load(atArgs)
-	clone.when(unix.BPF_JSET, namespaces, 1)
-	clone.ret(denied)
-	clone.ret(retAllow)
-	f.block(unix.SYS_CLONE, clone)
-	var control filter
-	control.load(atArgs + 8)
-	for _, request := range deniedControls {
-		control.when(unix.BPF_JEQ, request, 1)
-		control.ret(denied)
-	}
-	control.ret(retAllow)
-	f.block(unix.SYS_IOCTL, control)
-	var hide filter // a process that hides could not be measured
-	hide.load(atArgs)
-	hide.when(unix.BPF_JEQ, unix.PR_SET_DUMPABLE, 1)
-	hide.ret(denied)
-	hide.ret(retAllow)
-	f.block(unix.SYS_PRCTL, hide)
+	f.deny(unix.SYS_CLONE, 0, unix.BPF_JSET, []uint32{namespaces}, denied)
+	f.deny(unix.SYS_IOCTL, 1, unix.BPF_JEQ, deniedControls, denied)
+	f.deny(unix.SYS_PRCTL, 0, unix.BPF_JEQ, []uint32{unix.PR_SET_DUMPABLE}, denied) // a process that hides could not be measured
 	f.block(unix.SYS_SOCKETPAIR, socketPair())
 	f.block(unix.SYS_SOCKET, socket(ports))
 	f.ret(retAllow)

@@ -108,8 +108,8 @@ func strictSchema(s ordered) (strict ordered, ok bool) {
 				return nil, false
 			}
 		case f.name == "items":
-			own, isSchema := f.value.(ordered)
-			if own, ok = strictSchema(own); !isSchema || !ok {
+			own, _ := f.value.(ordered)
+			if own, ok = strictSchema(own); !ok {
 				return nil, false
 			}
 			strict = append(strict, orderedField{"items", own})
@@ -123,7 +123,14 @@ func strictSchema(s ordered) (strict ordered, ok bool) {
 			}
 			strict = append(strict, orderedField{"anyOf", list})
 		case f.name == "properties":
-			own, ok := strictProperties(f.value, s.texts("required"))
+			required := s.texts("required")
+			own, ok := properties(f.value, func(name string, own ordered) (ordered, bool) {
+				own, ok := strictSchema(own)
+				if ok && !slices.Contains(required, name) {
+					own = nullable(own)
+				}
+				return own, ok
+			})
 			if !ok {
 				return nil, false
 			}
@@ -140,36 +147,26 @@ func strictSchema(s ordered) (strict ordered, ok bool) {
 	return withDefault(strict, s), true
 }
 
-// strictProperties returns the properties of a closed object in which all are required.
-func strictProperties(value any, required []string) (ordered, bool) {
-	properties, ok := value.(ordered)
-	if !ok {
-		return nil, false
-	}
+// properties converts the schemas of properties.
+func properties(value any, convert func(name string, own ordered) (ordered, bool)) (ordered, bool) {
+	list, ok := value.(ordered)
 	out := ordered{}
-	for _, p := range properties {
-		own, isSchema := p.value.(ordered)
-		own, ok := strictSchema(own)
-		if !isSchema || !ok {
-			return nil, false
-		}
-		if !slices.Contains(required, p.name) {
-			own = nullable(own)
-		}
+	for _, p := range list {
+		own, _ := p.value.(ordered)
+		own, valid := convert(p.name, own)
+		ok = ok && valid
 		out = append(out, orderedField{p.name, own})
 	}
-	return out, true
+	return out, ok
 }
 
 // schemas converts the schemas of a list.
 func schemas(list []any, convert func(ordered) (ordered, bool)) ([]any, bool) {
 	out := make([]any, len(list))
 	for i, v := range list {
-		own, ok := v.(ordered)
+		own, _ := v.(ordered) // nil, which is no schema, for anything else
+		own, ok := convert(own)
 		if !ok {
-			return nil, false
-		}
-		if own, ok = convert(own); !ok {
 			return nil, false
 		}
 		out[i] = own
@@ -271,7 +268,7 @@ func geminiSchema(s ordered) (out ordered, ok bool) {
 			f.name = "anyOf"
 			value, ok = schemas(list, geminiSchema)
 		case f.name == "properties":
-			value, ok = geminiProperties(f.value)
+			value, ok = properties(f.value, func(_ string, own ordered) (ordered, bool) { return geminiSchema(own) })
 		case f.name == "const":
 			f.name, value = "enum", []any{f.value}
 		case f.name == "enum":
@@ -285,18 +282,6 @@ func geminiSchema(s ordered) (out ordered, ok bool) {
 		out = append(out, orderedField{f.name, value})
 	}
 	return withoutOtherEnums(out, kind), true
-}
-
-func geminiProperties(value any) (ordered, bool) {
-	properties, ok := value.(ordered)
-	out := ordered{}
-	for _, p := range properties {
-		own, _ := p.value.(ordered)
-		own, valid := geminiSchema(own)
-		ok = ok && valid
-		out = append(out, orderedField{p.name, own})
-	}
-	return out, ok
 }
 
 // geminiType returns the type of a schema, "" for a choice of schemas, and whether it may be

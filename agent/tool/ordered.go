@@ -23,18 +23,7 @@ func (f ordered) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		for n, v := range []any{e.name, e.value} {
-			var buf bytes.Buffer
-			enc := json.NewEncoder(&buf)
-			enc.SetEscapeHTML(false)
-			if err := enc.Encode(v); err != nil {
-				return nil, err
-			}
-			b = append(b, bytes.TrimSpace(buf.Bytes())...)
-			if n == 0 {
-				b = append(b, ':')
-			}
-		}
+		b = append(b, Encode(e.name)+":"+Encode(e.value)...)
 	}
 	return append(b, '}'), nil
 }

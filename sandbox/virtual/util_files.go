@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -280,7 +281,7 @@ func dirname(c *command) int {
 		case i < 0:
 			fmt.Fprintln(c.out, ".")
 		default:
-			fmt.Fprintln(c.out, or(strings.TrimRight(trimmed[:i], "/"), "/"))
+			fmt.Fprintln(c.out, cmp.Or(strings.TrimRight(trimmed[:i], "/"), "/"))
 		}
 	}
 	return 0

@@ -146,7 +146,7 @@ func (k sortKey) text(line, sep string) string {
 	if k.from > to {
 		return ""
 	}
-	return strings.Join(fields[k.from-1:to], or(sep, " "))
+	return strings.Join(fields[k.from-1:to], cmp.Or(sep, " "))
 }
 
 // number returns the number that a text begins with.
@@ -281,7 +281,7 @@ func wc(c *command) int {
 			letters += string(l)
 		}
 	}
-	letters = or(letters, "lwc")
+	letters = cmp.Or(letters, "lwc")
 	var total [4]int
 	show := func(counts [4]int, name string) {
 		var cols []string

@@ -9,6 +9,7 @@
 package virtual
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,17 +59,9 @@ type Sandbox struct {
 
 // New returns an empty sandbox.
 func New(o Options) *Sandbox {
-	o.Root = absolute("", or(o.Root, DefaultRoot))
-	o.Disk, o.Files, o.Steps, o.Work = or(o.Disk, DefaultDisk), or(o.Files, DefaultFiles), or(o.Steps, DefaultSteps), or(o.Work, DefaultWork)
+	o.Root = absolute("", cmp.Or(o.Root, DefaultRoot))
+	o.Disk, o.Files, o.Steps, o.Work = cmp.Or(o.Disk, DefaultDisk), cmp.Or(o.Files, DefaultFiles), cmp.Or(o.Steps, DefaultSteps), cmp.Or(o.Work, DefaultWork)
 	return &Sandbox{opts: o, turn: make(chan struct{}, 1), busy: make(chan struct{}, 1), tree: newTree(o.Disk, o.Files), skills: map[string]string{}}
-}
-
-func or[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 // lock waits until no other run uses the sandbox.
