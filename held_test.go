@@ -23,9 +23,7 @@ func ofKinds(t testing.TB, files ...map[string]string) (list []source.Source, di
 	t.Helper()
 	for i, kind := range []string{source.KindProject, "installed", source.KindUser}[:len(files)] {
 		dir := t.TempDir()
-		for name, text := range files[i] {
-			must.Write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
-		}
+		must.Files(t, dir, files[i])
 		s, err := source.Dir(dir, &source.Options{Label: "my-" + kind, Kind: kind, Priority: 9 - i})
 		must.Do(t, err)
 		list, dirs = append(list, s), append(dirs, dir)

@@ -118,9 +118,7 @@ func memory(t testing.TB, label string, priority int, files map[string]string) *
 func folder(t testing.TB, label string, files map[string]string) (*source.FS, string) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range files {
-		must.Write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
-	}
+	must.Files(t, dir, files)
 	s, err := source.Dir(dir, &source.Options{Label: label})
 	must.Do(t, err)
 	return s, dir

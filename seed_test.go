@@ -26,9 +26,7 @@ func newWorktrees(t *testing.T) worktrees {
 	t.Setenv("REPERTOIRE_CACHE", t.TempDir())
 	at := func(label string, priority int, files map[string]string) *source.FS {
 		dir := t.TempDir()
-		for name, text := range files {
-			must.Write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
-		}
+		must.Files(t, dir, files)
 		s, err := source.Dir(dir, &source.Options{Label: label, Priority: priority})
 		must.Do(t, err)
 		return s

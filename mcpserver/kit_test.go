@@ -26,10 +26,7 @@ func TestMain(m *testing.M) { testsize.Main(m) }
 // write writes files below a folder.
 func write(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
-	for name, text := range files {
-		name = filepath.Join(dir, filepath.FromSlash(name))
-		must.Write(t, name, text)
-	}
+	must.Files(t, dir, files)
 }
 
 // doc is a SKILL.md; fields are further lines of its frontmatter.

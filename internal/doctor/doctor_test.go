@@ -47,9 +47,7 @@ func catalog(t *testing.T) (c *repertoire.Catalog, reports []repertoire.Report, 
 	must.Do(t, err)
 	dir, err = filepath.EvalSymlinks(t.TempDir())
 	must.Do(t, err)
-	for name, text := range files["more"] {
-		must.Write(t, filepath.Join(dir, name), text)
-	}
+	must.Files(t, dir, files["more"])
 	must.Do(t, os.MkdirAll(filepath.Join(dir, "lower"), 0o700))
 	must.Do(t, os.WriteFile(filepath.Join(dir, "lower", "Skill.md"), nil, 0o600))
 	disk, err := source.Dir(dir, &source.Options{Label: "more", Priority: 1})

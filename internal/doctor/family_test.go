@@ -18,10 +18,7 @@ func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must.Do(t, err)
-	for name, text := range files {
-		name = filepath.Join(dir, filepath.FromSlash(name))
-		must.Write(t, name, text)
-	}
+	must.Files(t, dir, files)
 	return dir
 }
 

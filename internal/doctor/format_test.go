@@ -159,9 +159,7 @@ func TestInspect(t *testing.T) {
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must.Do(t, err)
-	for name, text := range files {
-		must.Write(t, filepath.Join(dir, name), text)
-	}
+	must.Files(t, dir, files)
 	var sources []source.Source
 	for i, label := range []string{"lib", "more"} {
 		src, err := source.Dir(filepath.Join(dir, label), &source.Options{Label: label, Priority: i})

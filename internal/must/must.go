@@ -29,3 +29,11 @@ func Read(t testing.TB, path string) string {
 	Do(t, err)
 	return string(data)
 }
+
+// Files writes files below a folder, by their slash-separated paths.
+func Files(t testing.TB, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		Write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
+	}
+}
