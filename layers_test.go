@@ -113,6 +113,7 @@ var layers = map[string][]string{
 	"web/browsertest/screenshots":   {"web/browsertest"},
 	"internal/atomicfile/crashtest": {"internal/atomicfile"},
 	"internal/pgtest":               {},
+	"internal/catalogtest":          {".", "internal/must"},
 	"internal/must":                 {},
 	"internal/testsize":             {},
 	"internal/words/wordstest":      {},

@@ -20,6 +20,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/source"
@@ -139,12 +140,5 @@ func openFolder(t testing.TB, dir string) *repertoire.Catalog {
 	t.Helper()
 	s, err := source.Dir(dir, &source.Options{Label: "team"})
 	must.Do(t, err)
-	c, err := repertoire.Open(t.Context(), repertoire.Config{
-		Sources: []source.Source{s}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never, LoadRequired: true,
-	})
-	must.Do(t, err)
-	t.Cleanup(func() { must.Do(t, c.Close()) })
-	_, err = c.Owner().Rescan(t.Context(), nil)
-	must.Do(t, err)
-	return c
+	return catalogtest.Open(t, repertoire.Config{Sources: []source.Source{s}, LoadRequired: true})
 }

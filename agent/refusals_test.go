@@ -9,6 +9,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
@@ -33,17 +34,13 @@ func holding(t *testing.T) *repertoire.Catalog {
 		sources, dirs = append(sources, s), append(dirs, dir)
 	}
 	writeSkillFile(t, filepath.Join(dirs[0], "tart", "large.md"), []byte(strings.Repeat("word ", 30_000)))
-	c, err := repertoire.Open(t.Context(), repertoire.Config{
-		Sources: sources, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
+	c := catalogtest.Open(t, repertoire.Config{
+		Sources: sources,
 		Policy: &repertoire.Policy{
 			Disabled: []search.Ban{{Rules: repertoire.Rules{Names: []string{"bun"}}, Place: repertoire.Place{File: "/etc/secret.yaml", Line: 7}}},
 			Ask:      []string{source.KindProject}, Trusted: func(digest string) bool { return false },
 		},
 	})
-	must.Do(t, err)
-	t.Cleanup(func() { must.Do(t, c.Close()) })
-	_, err = c.Owner().Rescan(t.Context(), nil)
-	must.Do(t, err)
 	must.Do(t, os.RemoveAll(filepath.Join(dirs[0], "gone")))
 	return c
 }

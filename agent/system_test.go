@@ -11,6 +11,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
@@ -42,11 +43,7 @@ func kitchen(t *testing.T, cfg repertoire.Config) (*repertoire.Catalog, string) 
 	must.Do(t, err)
 	cfg.Sources, cfg.DB, cfg.Schedule = []source.Source{memory, disk}, filepath.Join(t.TempDir(), "catalog.db"), repertoire.Never
 	cfg.Policy = &repertoire.Policy{Disabled: []search.Ban{{Rules: repertoire.Rules{Names: []string{"secret"}}}}}
-	c, err := repertoire.Open(t.Context(), cfg)
-	must.Do(t, err)
-	t.Cleanup(func() { must.Do(t, c.Close()) })
-	_, err = c.Owner().Rescan(t.Context(), nil)
-	must.Do(t, err)
+	c := catalogtest.Open(t, cfg)
 	return c, dir
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/source"
@@ -56,13 +57,7 @@ func toolCatalog(t testing.TB, files map[string]string, agents ...*repertoire.Ag
 	}
 	s, err := source.Dir(dir, &source.Options{Label: "team"})
 	must.Do(t, err)
-	c, err := repertoire.Open(t.Context(), repertoire.Config{
-		Sources: []source.Source{s}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never, Agents: agents, LoadRequired: true,
-	})
-	must.Do(t, err)
-	t.Cleanup(func() { must.Do(t, c.Close()) })
-	_, err = c.Owner().Rescan(t.Context(), nil)
-	must.Do(t, err)
+	c := catalogtest.Open(t, repertoire.Config{Sources: []source.Source{s}, Agents: agents, LoadRequired: true})
 	return c, dir
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -55,14 +56,7 @@ func open(t *testing.T) *repertoire.Catalog {
 	t.Helper()
 	src, err := source.Dir(filepath.FromSlash("../testdata/skills"), nil)
 	must.Do(t, err)
-	c, err := repertoire.Open(t.Context(), repertoire.Config{
-		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
-	})
-	must.Do(t, err)
-	t.Cleanup(func() { c.Close() })
-	if _, err := c.Owner().Rescan(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	c := catalogtest.Open(t, repertoire.Config{Sources: []source.Source{src}})
 	must.Do(t, c.Owner().Calibrate(t.Context()))
 	return c
 }

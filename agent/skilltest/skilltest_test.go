@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/skilltest"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/source"
@@ -57,12 +58,7 @@ func run(t *testing.T, files ...string) ([]skilltest.Outcome, error) {
 	}
 	src, err := source.Dir(filepath.Dir(dir), nil)
 	must.Do(t, err)
-	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "c.db"), Schedule: repertoire.Never})
-	must.Do(t, err)
-	defer c.Close()
-	if _, err := c.Owner().Rescan(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	c := catalogtest.Open(t, repertoire.Config{Sources: []source.Source{src}})
 	cfg := agent.Config{Catalog: c, Executor: sandbox.NewPlain(sandbox.Options{AllowUnconfined: true})}
 	return skilltest.Run(t.Context(), cfg, "notes")
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/install/remote"
 	"github.com/repertoire-skills/repertoire/install/unpack"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/wellknown"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -34,11 +35,7 @@ func publish(t *testing.T, files map[string]string) string {
 	src, err := source.Files(files, nil)
 	must.Do(t, err)
 	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Embedder: embed.None{}, Schedule: repertoire.Never}
-	c, err := repertoire.Open(t.Context(), cfg)
-	must.Do(t, err)
-	defer c.Close()
-	_, err = c.Owner().Rescan(t.Context(), nil)
-	must.Do(t, err)
+	c := catalogtest.Open(t, cfg)
 	dir := t.TempDir()
 	_, err = wellknown.Publish(t.Context(), c, nil, dir)
 	must.Do(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
@@ -261,14 +262,10 @@ func TestHeld(t *testing.T) {
 	ban := func(name string, line int, within ...string) search.Ban {
 		return search.Ban{Rules: repertoire.Rules{Names: []string{name}}, Place: repertoire.Place{File: "/c.yaml", Line: line}, Within: within}
 	}
-	c, err := repertoire.Open(t.Context(), repertoire.Config{
-		Sources: sources, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
-		Policy: &repertoire.Policy{Ask: []string{source.KindProject}, Disabled: []search.Ban{ban("soup", 2), ban("sooup", 3), ban("cake", 4, "nowhere")}},
+	c := catalogtest.Open(t, repertoire.Config{
+		Sources: sources,
+		Policy:  &repertoire.Policy{Ask: []string{source.KindProject}, Disabled: []search.Ban{ban("soup", 2), ban("sooup", 3), ban("cake", 4, "nowhere")}},
 	})
-	must.Do(t, err)
-	t.Cleanup(func() { must.Do(t, c.Close()) })
-	_, err = c.Owner().Rescan(t.Context(), nil)
-	must.Do(t, err)
 	r, err := doctor.Catalog(t.Context(), c, doctor.Options{})
 	must.Do(t, err)
 	var got []string

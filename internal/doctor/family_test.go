@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
@@ -27,13 +28,7 @@ func examine(t *testing.T, files map[string]string, agents ...*repertoire.Agent)
 	t.Helper()
 	src, err := source.Dir(write(t, files), &source.Options{Label: "lib"})
 	must.Do(t, err)
-	c, err := repertoire.Open(t.Context(), repertoire.Config{
-		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never, Agents: agents,
-	})
-	must.Do(t, err)
-	t.Cleanup(func() { must.Do(t, c.Close()) })
-	_, err = c.Owner().Rescan(t.Context(), nil)
-	must.Do(t, err)
+	c := catalogtest.Open(t, repertoire.Config{Sources: []source.Source{src}, Agents: agents})
 	r, err := doctor.Catalog(t.Context(), c, doctor.Options{})
 	must.Do(t, err)
 	return r

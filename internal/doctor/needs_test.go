@@ -1,13 +1,13 @@
 package doctor_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
@@ -24,11 +24,7 @@ func TestNeeds(t *testing.T) {
 	}
 	src, err := source.Files(files, &source.Options{Label: "lib"})
 	must.Do(t, err)
-	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "c.db"), Schedule: repertoire.Never})
-	must.Do(t, err)
-	t.Cleanup(func() { must.Do(t, c.Close()) })
-	_, err = c.Owner().Rescan(t.Context(), nil)
-	must.Do(t, err)
+	c := catalogtest.Open(t, repertoire.Config{Sources: []source.Source{src}})
 	r, err := doctor.Catalog(t.Context(), c, doctor.Options{})
 	must.Do(t, err)
 	var got []string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/sandbox"
@@ -29,11 +30,7 @@ func catalog(t *testing.T, kinds ...string) (*repertoire.Catalog, string) {
 		must.Do(t, err)
 		cfg.Sources = append(cfg.Sources, s)
 	}
-	c, err := repertoire.Open(t.Context(), cfg)
-	must.Do(t, err)
-	t.Cleanup(func() { must.Do(t, c.Close()) })
-	_, err = c.Owner().Rescan(t.Context(), nil)
-	must.Do(t, err)
+	c := catalogtest.Open(t, cfg)
 	return c, dir
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/scripts"
 	"github.com/repertoire-skills/repertoire/internal/trust"
@@ -31,12 +32,7 @@ func open(t *testing.T, dir string) *repertoire.Catalog {
 	t.Helper()
 	s, err := source.Dir(dir, &source.Options{Label: "team"})
 	must.Do(t, err)
-	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{s}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never})
-	must.Do(t, err)
-	t.Cleanup(func() { must.Do(t, c.Close()) })
-	_, err = c.Owner().Rescan(t.Context(), nil)
-	must.Do(t, err)
-	return c
+	return catalogtest.Open(t, repertoire.Config{Sources: []source.Source{s}})
 }
 
 // TestPartial: a skill with more files than are compared cannot be trusted. It could change

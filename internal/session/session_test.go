@@ -21,6 +21,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/source"
@@ -36,14 +37,7 @@ func catalog(t testing.TB, skills map[string]string) *repertoire.Catalog {
 	}
 	src, err := source.New(files, &source.Options{Label: "tools"})
 	must.Do(t, err)
-	c, err := repertoire.Open(t.Context(), repertoire.Config{
-		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never, Embedder: embed.None{},
-	})
-	must.Do(t, err)
-	t.Cleanup(func() { c.Close() })
-	_, err = c.Owner().Rescan(t.Context(), nil)
-	must.Do(t, err)
-	return c
+	return catalogtest.Open(t, repertoire.Config{Sources: []source.Source{src}, Embedder: embed.None{}})
 }
 
 // office is what the prompts of most tests are about.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -30,12 +31,7 @@ func TestPublish(t *testing.T) {
 	}
 	src, err := source.New(files, &source.Options{Label: "a"})
 	must.Do(t, err)
-	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never})
-	must.Do(t, err)
-	defer c.Close()
-	if _, err := c.Owner().Rescan(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	c := catalogtest.Open(t, repertoire.Config{Sources: []source.Source{src}})
 	others := &repertoire.Agent{Name: "others", Exclude: repertoire.Rules{Names: []string{"internal"}}}
 	dir := t.TempDir()
 	r, err := Publish(t.Context(), changing{c, files}, others, dir)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/proposal/check"
@@ -53,12 +54,7 @@ func openAt(t *testing.T, file string, policy *repertoire.Policy) *repertoire.Ca
 	}
 	src, err := source.Dir(filepath.Join(top, "skills"), &source.Options{Label: "disk", Priority: 1})
 	must.Do(t, err)
-	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: file, Schedule: repertoire.Never, Policy: policy})
-	must.Do(t, err)
-	t.Cleanup(func() { must.Do(t, c.Close()) })
-	_, err = c.Owner().Rescan(t.Context(), nil)
-	must.Do(t, err)
-	return c
+	return catalogtest.Open(t, repertoire.Config{Sources: []source.Source{src}, DB: file, Policy: policy})
 }
 
 func checker(c *repertoire.Catalog) *check.Checker { return check.New(c, c.Path()+".checks") }
