@@ -65,8 +65,8 @@ func (c *Conversation) compact(o CompactOptions) Compaction {
 	return done
 }
 
-// tokens estimates the history.
-func (c *Conversation) tokens() int {
+// Tokens returns how many tokens the history has, estimated.
+func (c *Conversation) Tokens() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return tokensOf(c.messages...)

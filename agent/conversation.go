@@ -153,7 +153,7 @@ func (c *Conversation) block(ctx context.Context, prompt string, budget contextp
 
 // ask asks the model once, and adds its answer to the history.
 func (c *Conversation) ask(ctx context.Context, system string, tools []Tool, text func(string)) (Message, error) {
-	if h := c.cfg.History; h > 0 && c.tokens() > h {
+	if h := c.cfg.History; h > 0 && c.Tokens() > h {
 		c.compact(CompactOptions{Tokens: h / 2})
 	}
 	c.mu.Lock()

@@ -63,12 +63,5 @@ func ParseCommand(line string) (c Command, ok bool, err error) {
 
 // Compact shortens the history of a conversation to half.
 func Compact(ctx context.Context, c *agent.Conversation) (agent.Compaction, error) {
-	var n words.TokenCount
-	for _, m := range c.Messages() {
-		n.Add(m.Text)
-		for _, call := range m.Calls {
-			n.Add(call.Arguments)
-		}
-	}
-	return c.Compact(ctx, agent.CompactOptions{Tokens: max(1, n.Tokens()/2)})
+	return c.Compact(ctx, agent.CompactOptions{Tokens: max(1, c.Tokens()/2)})
 }
