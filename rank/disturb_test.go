@@ -14,38 +14,31 @@ func odds(p float64) float64 { return math.Log(p / (1 - p)) }
 
 func TestThresholdFor(t *testing.T) {
 	own := rank.Gate{Threshold: .6}
-	prior := rank.Gate{Prior: []rank.RatePoint{{Rate: .01, Probability: .9}, {Rate: .1, Probability: .5}, {Rate: .2, Probability: .3}}, Floor: .2}
-	half := prior
-	half.Floor = 0
+	prior := rank.Gate{Prior: []rank.RatePoint{{Rate: .01, Probability: .9}, {Rate: .1, Probability: .5}, {Rate: .2, Probability: .3}}}
 	ten := []float32{0, .1, .2, .3, .4, .5, .6, .7, .8, .9}
 	mean := func(a, b, share float64) float64 { return 1 / (1 + math.Exp(-(share*odds(a) + (1-share)*odds(b)))) }
 	for _, tt := range []struct {
 		name   string
 		gate   rank.Gate
 		rate   float64
-		skills int
 		demand []float32
 		want   float64
 	}{
-		{"nothing is known", own, .05, 100, nil, .6},
-		{"no prompt", prior, 0, 100, ten, 1},
-		{"every prompt", prior, 1, 100, ten, 0},
-		{"one of ten", own, .1, 100, ten, mean(.8, .9, .5)},
-		{"three of ten", own, .3, 100, ten, mean(.6, .7, .5)},
-		{"rounded down", own, .19, 100, ten, mean(.8, .9, .5)},
-		{"less than one of ten", own, .05, 100, ten, float64(math.Nextafter32(.9, 1))},
-		{"equal demands", own, .5, 100, []float32{.1, .4, .4, .4}, float64(math.Nextafter32(.4, 1))},
-		{"prior, at a point", prior, .1, 100, nil, .5},
-		{"prior, between points in log odds and log rate", prior, math.Sqrt(.01 * .1), 100, nil, .75},
-		{"prior, beyond the last point", half, .4, 100, nil, mean(.3, .5, 2)},
-		{"prior, before the first point", prior, .001, 100, nil, mean(.9, .5, 2)},
-		{"floor", prior, .9, 100, nil, .2},
-		{"half and half at 50 skills", half, .1, 50, ten, mean(.5, mean(.8, .9, .5), .5)},
-		{"few skills borrow", half, .1, 10, ten, mean(.5, mean(.8, .9, .5), 5./6)},
-		{"many skills do not", half, .1, 49950, ten, mean(.5, mean(.8, .9, .5), .001)},
-		{"no skill at all", half, .1, 0, ten, .5},
+		{"nothing is known", own, .05, nil, .6},
+		{"no prompt", prior, 0, ten, 1},
+		{"every prompt", prior, 1, ten, 0},
+		{"one of ten", own, .1, ten, mean(.8, .9, .5)},
+		{"three of ten", own, .3, ten, mean(.6, .7, .5)},
+		{"rounded down", own, .19, ten, mean(.8, .9, .5)},
+		{"less than one of ten", own, .05, ten, float64(math.Nextafter32(.9, 1))},
+		{"equal demands", own, .5, []float32{.1, .4, .4, .4}, float64(math.Nextafter32(.4, 1))},
+		{"prior, at a point", prior, .1, nil, .5},
+		{"prior, between points in log odds and log rate", prior, math.Sqrt(.01 * .1), nil, .75},
+		{"prior, beyond the last point", prior, .4, nil, mean(.3, .5, 2)},
+		{"prior, before the first point", prior, .001, nil, mean(.9, .5, 2)},
+		{"own before prior", prior, .1, ten, mean(.8, .9, .5)},
 	} {
-		if got := tt.gate.ThresholdFor(tt.rate, tt.skills, tt.demand); math.Abs(got-tt.want) > 1e-6 {
+		if got := tt.gate.ThresholdFor(tt.rate, tt.demand); math.Abs(got-tt.want) > 1e-6 {
 			t.Errorf("%s: threshold %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -65,7 +58,7 @@ func TestThresholdKeepsRate(t *testing.T) {
 		}
 		slices.Sort(demands)
 		rate := rng.Float64()
-		threshold := rank.Gate{}.ThresholdFor(rate, 10, demands)
+		threshold := rank.Gate{}.ThresholdFor(rate, demands)
 		reached := 0
 		for _, d := range demands {
 			if float64(d) >= threshold {
@@ -81,8 +74,8 @@ func TestThresholdKeepsRate(t *testing.T) {
 func TestDefaultPrior(t *testing.T) {
 	g, last := rank.DefaultGate(), 1.0
 	for _, rate := range []float64{.001, .01, .02, .03, .05, .1, .2, .5, .99} {
-		got := g.ThresholdFor(rate, 0, nil)
-		if got > last || got < g.Floor {
+		got := g.ThresholdFor(rate, nil)
+		if got > last || got <= 0 {
 			t.Errorf("rate %v: threshold %v after %v", rate, got, last)
 		}
 		last = got

@@ -18,10 +18,9 @@ type Gate struct {
 	// Least is the least probability of a skill that is offered beside the best one. A
 	// missed skill costs the user as much as 1/Least needless entries.
 	Least float64
-	// Prior holds thresholds of typical catalogs by rate, in rising order of the rates,
-	// and Floor is the least threshold, see ThresholdFor.
+	// Prior holds thresholds of typical catalogs by rate, in rising order of the rates, see
+	// ThresholdFor.
 	Prior []RatePoint
-	Floor float64
 }
 
 // A Logit holds the weights for both questions. The log odds that a prompt wants a skill
@@ -31,6 +30,7 @@ type Logit struct {
 	Nearness float64 // weight of the highest sum of the cosines of a candidate
 	Strength float64 // weight of the highest Strength, up to 6
 	Coverage float64 // weight of the best candidate's Coverage
+	Head     float64 // weight of the best candidate's HeadShare
 	Trigger  float64 // weight of the best candidate's Trigger, if it has one
 	Request  float64 // weight of Known.Request
 	Size     float64 // weight of the logarithm of the number of skills: in a large catalog, more are near by chance
@@ -45,15 +45,15 @@ type Logit struct {
 // sets had the same weight; prompts that want no skill had two fifths of it, near misses a
 // tenth. A skill beside the best is offered from the probability on at which it is worth its
 // tokens, if a miss costs as much as twenty needless entries. The weight of Trigger is set by
-// hand, because the labelled sets have no triggers.
+// hand, because the labelled sets have no triggers, and Head is half of what the fit gives: more
+// offers more skills with vague descriptions, and fewer of those with long ones.
 func DefaultGate() Gate {
 	return Gate{
-		Vectors:   Logit{Base: -2.75, Nearness: 3.26, Strength: .61, Coverage: 1.50, Trigger: .5, Size: -.35, Request: .49, Spread: .22},
-		Text:      Logit{Base: -2.75, Strength: .95, Coverage: 2.91, Trigger: .5, Size: -.19, Request: .41, Spread: .13},
+		Vectors:   Logit{Base: -2.75, Nearness: 3.26, Strength: .55, Coverage: 1.3, Head: 2.5, Trigger: .5, Size: -.35, Request: .49, Spread: .22},
+		Text:      Logit{Base: -2.79, Strength: .82, Coverage: 2.5, Head: 2.5, Trigger: .5, Size: -.2, Request: .38, Spread: .13},
 		Threshold: .6,
 		Least:     .05,
-		Prior:     []RatePoint{{.01, .791}, {.02, .670}, {.03, .566}, {.05, .465}, {.07, .387}, {.1, .306}, {.15, .234}, {.2, .188}, {.3, .131}, {.5, .073}},
-		Floor:     .15,
+		Prior:     []RatePoint{{.01, .774}, {.02, .659}, {.03, .570}, {.05, .446}, {.07, .363}, {.1, .293}, {.15, .221}, {.2, .177}, {.3, .125}, {.5, .069}},
 	}
 }
 
@@ -134,7 +134,8 @@ func (l Logit) demand(rest []*Scored, in Known) Demand {
 	}
 	terms = append(terms,
 		Term{"strength", strength, l.Strength},
-		Term{"coverage", rest[0].Coverage, l.Coverage})
+		Term{"coverage", rest[0].Coverage, l.Coverage},
+		Term{"head", rest[0].HeadShare, l.Head})
 	if rest[0].Trigger > 0 {
 		terms = append(terms, Term{"trigger", rest[0].Trigger, l.Trigger})
 	}
@@ -145,12 +146,7 @@ func (l Logit) demand(rest []*Scored, in Known) Demand {
 }
 
 // DefaultRate is the share of the prompts that need no skill that may get an offer.
-const DefaultRate = .05
-
-// borrowed is how many skills a catalog must have for its own figures to weigh as much as
-// the prior of the gate: in a small catalog, which demand a prompt reaches depends on a few
-// skills.
-const borrowed = 50
+const DefaultRate = .1
 
 // A RatePoint says which demand only a share of the prompts that need no skill exceeds in
 // a typical catalog.
@@ -160,32 +156,21 @@ type RatePoint struct {
 }
 
 // ThresholdFor returns the threshold at which at most a share of the prompts that need no
-// skill gets an offer, in a catalog of that many skills. background are the demands of such
-// prompts in this catalog, in rising order; if there are none, the prior alone decides. A
-// rate of 0 gives a threshold that no prompt reaches, a rate of 1 one that all reach.
-//
-// The threshold in log odds is the mean of the catalog's own and the prior's, weighted by
-// the number of skills and by 50.
-func (g Gate) ThresholdFor(rate float64, skills int, background []float32) float64 {
+// skill gets an offer. background are the demands of such prompts in this catalog, in rising
+// order; if there are none, the threshold is that of a typical catalog. A rate of 0 gives a
+// threshold that no prompt reaches, a rate of 1 one that all reach.
+func (g Gate) ThresholdFor(rate float64, background []float32) float64 {
 	switch {
 	case rate <= 0:
 		return 1
 	case rate >= 1:
 		return 0
+	case len(background) > 0:
+		return probability(exceeded(background, rate))
+	case len(g.Prior) > 0:
+		return probability(g.prior(rate))
 	}
-	var threshold float64
-	switch own, prior := len(background) > 0, len(g.Prior) > 0; {
-	case own && prior:
-		n := float64(max(skills, 0))
-		threshold = (n*exceeded(background, rate) + borrowed*g.prior(rate)) / (n + borrowed)
-	case own:
-		threshold = exceeded(background, rate)
-	case prior:
-		threshold = g.prior(rate)
-	default:
-		return g.Threshold
-	}
-	return max(g.Floor, probability(threshold))
+	return g.Threshold
 }
 
 // exceeded returns the log odds that at most a share of the demands, which are in rising

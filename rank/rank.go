@@ -18,8 +18,8 @@ type Candidate struct {
 
 	// Strength is how well the text matches, measured in words that only one skill
 	// has. It is an absolute value, unlike the share of the highest BM25 that Order
-	// uses. Order ignores Strength, Coverage and Evidence; a Gate uses the
-	// first two.
+	// uses. Order ignores Strength, Coverage, HeadShare and Evidence; a Gate uses the
+	// first three.
 	Strength float64
 
 	NameMatch float64 // how well the prompt matches the words of its name, see the function NameMatch
@@ -31,6 +31,10 @@ type Candidate struct {
 	// Coverage is the share of the prompt's words, weighted by how rare each is,
 	// that the name, description and tags contain, 0 to 1.
 	Coverage float64
+
+	// HeadShare is the share of the words of its name and description that the prompt has: much
+	// of a short description, little of a long one.
+	HeadShare float64
 
 	// Evidence is the weighted number of these words. A rare word counts nearly 1,
 	// a word that half of all skills have counts 0.

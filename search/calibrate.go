@@ -285,7 +285,7 @@ func (x *ranker) setThreshold(r *retrieval, q Query) {
 	}
 	b := &r.Background
 	b.Disturb = max(0, cmp.Or(rate, rank.DefaultRate))
-	r.Threshold = x.opts.Params.Gate.ThresholdFor(b.Disturb, r.view.Scope.Visible, r.demands)
+	r.Threshold = x.opts.Params.Gate.ThresholdFor(b.Disturb, r.demands)
 }
 
 // setBackground looks up the demands of the prompts that need no skill in the scope of an

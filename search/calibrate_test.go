@@ -43,10 +43,10 @@ func builtIn(t *testing.T) embed.Embedder {
 	return e
 }
 
-// bare returns weights without a prior and a floor, so that a catalog's own figures decide.
+// bare returns weights without a prior, so that a catalog's own figures decide.
 func bare() *rank.Params {
 	p := rank.Defaults()
-	p.Gate.Prior, p.Gate.Floor = nil, 0
+	p.Gate.Prior = nil
 	return &p
 }
 
@@ -93,7 +93,7 @@ func TestDisturb(t *testing.T) {
 		}
 		calibrate(t, x)
 		prompts := backgroundOf(t, x)
-		for rate, want := range map[float64]int{.02: 10, rank.DefaultRate: 25} {
+		for rate, want := range map[float64]int{.02: 10, rank.DefaultRate: 50} {
 			if rate == .02 && e != nil && testsize.Rounds(0, 1) == 0 {
 				continue // by text there are both
 			}
@@ -258,7 +258,7 @@ func TestDisturbEmpty(t *testing.T) {
 	searchtest.Sync(t, x, "a", searchtest.Many(10).Refs())
 	searchtest.Publish(t, x, false)
 	a := searchtest.Ask(t, x, search.Query{Text: "topic3 and fruit"})
-	if want := rank.DefaultGate().ThresholdFor(rank.DefaultRate, 10, nil); a.Threshold != want || !a.Background.Due {
+	if want := rank.DefaultGate().ThresholdFor(rank.DefaultRate, nil); a.Threshold != want || !a.Background.Due {
 		t.Errorf("threshold %v, want %v; due %v", a.Threshold, want, a.Background.Due)
 	}
 }
@@ -283,7 +283,7 @@ func TestDisturbLevels(t *testing.T) {
 		q.Text = "fill pdf forms"
 		return searchtest.Ask(t, x, q)
 	}
-	usual := rank.DefaultGate().ThresholdFor(rank.DefaultRate, 3, nil)
+	usual := rank.DefaultGate().ThresholdFor(rank.DefaultRate, nil)
 	for _, tt := range []struct {
 		name      string
 		o         search.Options
@@ -292,12 +292,12 @@ func TestDisturbLevels(t *testing.T) {
 		disturb   float64
 		offers    bool
 	}{
-		{"default", search.Options{}, search.Query{}, usual, .05, true},
+		{"default", search.Options{}, search.Query{}, usual, rank.DefaultRate, true},
 		{"only named", search.Options{Disturb: search.OnlyNamed}, search.Query{}, 1, 0, false},
 		{"every prompt", search.Options{Disturb: 1}, search.Query{}, 0, 1, true},
 		{"query over options", search.Options{Disturb: 1}, search.Query{Disturb: search.OnlyNamed}, 1, 0, false},
 		{"threshold of the query over disturb", search.Options{Disturb: search.OnlyNamed}, search.Query{Threshold: .25}, .25, -1, true},
-		{"disturb of the query over threshold", search.Options{Threshold: 1}, search.Query{Disturb: .05}, usual, .05, true},
+		{"disturb of the query over threshold", search.Options{Threshold: 1}, search.Query{Disturb: rank.DefaultRate}, usual, rank.DefaultRate, true},
 		{"always", search.Options{Disturb: search.OnlyNamed}, search.Query{Threshold: search.Always}, 0, -1, true},
 	} {
 		a := ask(tt.o, tt.q)

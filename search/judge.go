@@ -39,10 +39,11 @@ func (x *ranker) judge(r *retrieval, candidates []rank.Candidate) []rank.Scored 
 	return scored
 }
 
-// measure fills in the coverage, evidence and strength of a candidate. Only the best
+// measure fills in the coverage, head share, evidence and strength of a candidate. Only the best
 // candidates need them.
 func (r *retrieval) measure(s *rank.Scored) {
 	s.Coverage, s.Evidence = r.prompt.coverage(r.view, s.Key)
+	s.HeadShare = r.prompt.headShare(r.view, s.Key)
 	// BM25 gives no weight to a word that half of the skills have. In a catalog of
 	// one or two skills nothing would match; there the evidence counts instead.
 	s.Strength = max(s.Value(rank.Text)/r.prompt.rarest, s.Evidence)

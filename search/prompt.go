@@ -82,6 +82,10 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.
 	for i, t := range weighed {
 		// A term that no skill has weighs as much as a term that one skill has: the
 		// prompt says something that the catalog does not know.
+		// Only a number says nothing: no skill is about 15, and many are about sums.
+		if docs[i] == 0 && isNumber(t) {
+			continue
+		}
 		idf := snapshot.InverseFrequency(max(docs[i], 1), all)
 		p.total += idf
 		if docs[i] > 0 {
@@ -96,6 +100,9 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.
 	}
 	return p, nil
 }
+
+// isNumber reports whether a term is a number or begins as one, such as 15 or 20th.
+func isNumber(term string) bool { return term[0] >= '0' && term[0] <= '9' }
 
 // choose keeps the rarest terms. A term that most skills have weighs nothing, but
 // costs a visit to all of them: it is kept only if there is no other.
@@ -124,8 +131,8 @@ func (p *prompt) query() string {
 // nameWords returns how many words the name of skill i has, and how many of them
 // occur in the prompt.
 func (p *prompt) nameWords(v *snapshot.View, i int) (found, all int) {
-	in, _, all := v.Retriever().Head(p.found, i, 1)
-	return len(in), all
+	in, _, ends := v.Retriever().Head(p.found, i, 1)
+	return len(in), ends[0]
 }
 
 // nameShare returns the share of the prompt's weight that the name of skill i covers:
@@ -138,6 +145,13 @@ func (p *prompt) nameShare(v *snapshot.View, i int) (share float64) {
 		}
 	}
 	return share
+}
+
+// headShare returns the share of the words of the name and the description of skill i that the
+// prompt has.
+func (p *prompt) headShare(v *snapshot.View, i int) float64 {
+	in, _, ends := v.Retriever().Head(p.found, i, 2)
+	return float64(len(in)) / float64(max(1, ends[1]))
 }
 
 // coverage returns the share of the prompt's weight that the name, description and

@@ -61,12 +61,11 @@ func (d *Demands) UnmarshalText(text []byte) error {
 func (s *Set) BaseGeneration() store.Generation { return s.segments[0].Meta().Generation }
 
 // Fits reports whether the calibration holds for a set: whether it is of the same model,
-// and the set still has about as many skills. What an empty catalog shows holds for no
-// other.
+// and the set still has about as many skills. In a small catalog each skill counts: what four
+// skills show hardly holds for five.
 func (c *Calibration) Fits(s *Set) bool {
-	const few = 10 // a small catalog hardly relies on its calibration
 	now := s.Offered()
-	return c.Model == s.Model() && (c.Skills == 0) == (now == 0) && max(now, c.Skills)-min(now, c.Skills) <= max(few, c.Skills/4)
+	return c.Model == s.Model() && max(now, c.Skills)-min(now, c.Skills) <= c.Skills/5
 }
 
 // keyed returns the path of a file of which there is one for each catalog and key.

@@ -114,12 +114,13 @@ func (x Retriever) Score(count float32, idf float64) float64 {
 // Head says which of the terms stand in the head of a skill, as indexes in what Lookup got:
 // first in its name, with repetitions, then in the visible part of its description and in
 // its tags. lists is how many of these three to read; ends are the positions in found after
-// each. name is the number of terms in its name. found is valid until the next call.
-func (x Retriever) Head(t *Terms, i, lists int) (found []uint32, ends [3]int, name int) {
+// each, and all the numbers of terms that it has up to there. found is valid until the next
+// call.
+func (x Retriever) Head(t *Terms, i, lists int) (found []uint32, ends, all [3]int) {
 	n, doc := x.v.at(i)
 	ids, ends, err := x.v.readers[n].HeadTerms(x.v.ids[:0], doc, lists)
 	x.v.note(err)
-	x.v.ids, name = ids, ends[0]
+	x.v.ids, all = ids, ends
 	known, start := &t.segments[n], 0
 	found = ids[:0]
 	for f := range lists {
@@ -130,7 +131,7 @@ func (x Retriever) Head(t *Terms, i, lists int) (found []uint32, ends [3]int, na
 		}
 		start, ends[f] = ends[f], len(found)
 	}
-	return found, ends, name
+	return found, ends, all
 }
 
 // NameTerms returns the terms of the names of two skills as numbers, valid until the next

@@ -88,11 +88,11 @@ func logitOf(w features, spread float64) rank.Logit {
 	for i := range w {
 		w[i] = math.Round(w[i]*100) / 100
 	}
-	return rank.Logit{Base: w[0], Nearness: w[1], Strength: w[2], Coverage: w[3], Size: w[4], Request: w[5], Spread: spread}
+	return rank.Logit{Base: w[0], Nearness: w[1], Strength: w[2], Coverage: w[3], Head: w[4], Size: w[5], Request: w[6], Spread: spread}
 }
 
 func featuresOf(l rank.Logit) features {
-	return features{l.Base, l.Nearness, l.Strength, l.Coverage, l.Size, l.Request}
+	return features{l.Base, l.Nearness, l.Strength, l.Coverage, l.Head, l.Size, l.Request}
 }
 
 // literal returns a Logit as a Go literal, without the fields that are 0.
@@ -101,7 +101,7 @@ func literal(l rank.Logit) string {
 	for _, f := range []struct {
 		name  string
 		value float64
-	}{{"Base", l.Base}, {"Nearness", l.Nearness}, {"Strength", l.Strength}, {"Coverage", l.Coverage}, {"Size", l.Size}, {"Request", l.Request}, {"Spread", l.Spread}} {
+	}{{"Base", l.Base}, {"Nearness", l.Nearness}, {"Strength", l.Strength}, {"Coverage", l.Coverage}, {"Head", l.Head}, {"Size", l.Size}, {"Request", l.Request}, {"Spread", l.Spread}} {
 		if f.value != 0 {
 			fields = append(fields, f.name+": "+strconv.FormatFloat(f.value, 'f', -1, 64))
 		}

@@ -79,13 +79,17 @@ var (
 	rootFolders      = words.Set(`bin boot dev etc home lib media mnt opt private proc root run sbin srv sys tmp usr var`)
 )
 
+// sum matches two numbers with an operator between them: "18 % of 2,340" wants to be worked
+// out, while "100 %, go on" does not.
+var sum = lazyregexp.New(`\d\s*(?:[*×÷/^]|%\s*(?:of|von|de)?)\s*\d`)
+
 // maxReply is the greatest number of words in a reply or greeting.
 const maxReply = 8
 
 // isReply reports whether the text is only yes, go on, thanks, hello or a choice: at
 // most maxReply words, all of this kind, or no word at all.
 func isReply(text string) bool {
-	if len(text) > 200 || strings.ContainsAny(text, "=+#") {
+	if len(text) > 200 || strings.ContainsAny(text, "=+#") || sum().MatchString(text) {
 		return false
 	}
 	n := 0
