@@ -22,7 +22,7 @@ func reference(t *testing.T, c *repertoire.Catalog, a *repertoire.Agent) int {
 // on request, never by a look at the folders or a rescan, which hooks make.
 func TestCalibrate(t *testing.T) {
 	t.Parallel()
-	src, dir := folder(t, "a", docs("bread", "cake", "soup"))
+	src, dir := folder(t, "a", docs("bread", "cake", "soup", "stew", "salad", "pie"))
 	cfg := repertoire.Config{
 		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"),
 		Agents: []*repertoire.Agent{{Name: "baker", Exclude: repertoire.Rules{Names: []string{"soup"}}}},

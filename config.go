@@ -83,19 +83,13 @@ type Config struct {
 
 	// Disturb is the share, up to 1, of the prompts that need no skill that may get an
 	// offer. The threshold that keeps to it depends on the catalog, see Owner.Calibrate. 0
-	// means .05, OnlyNamed that a prompt gets only the skills that it names.
+	// means .1, OnlyNamed that a prompt gets only the skills that it names.
 	Disturb float64
 
 	// Threshold is the least probability, up to 1, that a prompt wants a skill for
 	// any to be offered; 0 means that Disturb decides, Always means that every prompt
 	// reaches it. Threshold and Disturb must not both be set.
 	Threshold float64
-
-	// CertainTriggers means that a prompt which has a trigger of a skill names this skill
-	// for certain, unless the trigger is common in the catalog or a verb. The authors of
-	// skills write triggers, so set it only if you trust them all. Otherwise triggers are
-	// evidence among other evidence.
-	CertainTriggers bool
 
 	// Form is the form of the blocks whose Budget names none; "" means short where a tool
 	// loads skills, else full.
@@ -221,7 +215,6 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 	}
 	cfg := Config{
 		DB: s.DB, VectorCache: defaultVectorCache(), Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Scripts: s.Scripts, Schedule: s.Schedule,
-		CertainTriggers: s.Triggers == config.TriggersCertain,
 		Form:            contextprovider.Form(s.Form), IgnoreNeeds: s.Requires.Ignore, Assume: s.Requires.Assume, LoadRequired: s.Requires.Load,
 		Policy: policyOf(&s, o.Warn), Usage: s.Usage.Log, UsagePrompts: s.Usage.Prompts,
 	}

@@ -79,7 +79,6 @@ func (o *opening) searchOptions() *search.Options {
 	return &search.Options{
 		Deadline: o.cfg.Deadline, Inline: o.fast, Fallback: o.fallback, Threshold: o.cfg.Threshold, Disturb: o.cfg.Disturb,
 		Reranker: o.cfg.Reranker, RerankDeadline: o.cfg.RerankDeadline, RerankCandidates: o.cfg.RerankCandidates, Missing: o.missing,
-		CertainTriggers: o.cfg.CertainTriggers,
 	}
 }
 

@@ -69,7 +69,7 @@ func (l *local) open(ctx context.Context, path string, sources []source.Source) 
 		l.log.Warn("catalog was damaged and is rebuilt", "kept", aside)
 	}
 	f := &catalogFile{
-		state: state{path: path, store: db, search: search.New(x, db, l.embedder, l.searchOptions()), policy: l.cfg.Policy},
+		state: state{path: path, store: db, search: search.New(x, db, l.embedder, l.searchOptions()), policy: l.cfg.policy()},
 		file:  db, index: x, replaced: new(atomic.Bool),
 	}
 	f, err := f.with(sources)

@@ -63,7 +63,7 @@ func newMirror(o *opening) (*mirror, error) {
 	r := impatient{e, m}
 	options := o.searchOptions()
 	options.AsOf = m.conn.asOf
-	m.state = state{path: path, store: e, search: search.New(m.copy, r, o.embedder, options), policy: o.cfg.Policy}
+	m.state = state{path: path, store: e, search: search.New(m.copy, r, o.embedder, options), policy: o.cfg.policy()}
 	files := shared.NewCache(path+filesSuffix, 0)
 	m.reader.open = func(info source.Info, current func([]skill.File) bool) (source.Source, error) {
 		info.MaxFile = o.cfg.MaxFile

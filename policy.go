@@ -12,6 +12,19 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
+// policy returns the policy of the catalog. Unless it says otherwise, the triggers of the
+// skills in the user's own folders are certain.
+func (c *Config) policy() *Policy {
+	var p Policy
+	if c.Policy != nil {
+		p = *c.Policy
+	}
+	if p.Triggers == nil {
+		p.Triggers = map[string]string{source.KindRoot: "certain", source.KindUser: "certain"}
+	}
+	return &p
+}
+
 // policyOf returns the policy of some settings; nil means that nothing is held back. It calls
 // warn, which may be nil, if it cannot know what is trusted or was installed: then nothing is.
 func policyOf(s *config.Settings, warn func(error)) *Policy {

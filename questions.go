@@ -92,11 +92,7 @@ func (c *Catalog) Script(ctx context.Context, id string, a *Agent) (Script, erro
 		if err != nil {
 			return Script{}, err
 		}
-		var lower []string
-		if s.policy != nil {
-			lower = s.policy.Lower
-		}
-		return search.ScriptFor(c.cfg.Scripts, &e.Meta, source.Foreign(s.reader.known[e.Source], lower), a), nil
+		return search.ScriptFor(c.cfg.Scripts, &e.Meta, source.Foreign(s.reader.known[e.Source], s.policy.Lower), a), nil
 	})
 }
 

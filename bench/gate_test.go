@@ -11,6 +11,8 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
+	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -51,6 +53,52 @@ func TestGateHolds(t *testing.T) {
 		if s.Gate.FalseInjection.Value > .1 {
 			t.Errorf("%d skills: %.3f of the prompts that need none got one", n, s.Gate.FalseInjection.Value)
 		}
+	}
+}
+
+// TestRateInSmallCatalogs: in catalogs of few skills, too, the share of the prompts that need no
+// skill and get an offer is the rate that was asked for.
+func TestRateInSmallCatalogs(t *testing.T) {
+	testsize.Long(t)
+	var prompts []string
+	err := ReadLines(sharedFile(t, "prompts/none-dev.jsonl"), func(line struct{ Prompt string }) { prompts = append(prompts, line.Prompt) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := ReadQueries(sharedFile(t, "bench/no-skill-prompts/queries.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range more {
+		prompts = append(prompts, q.Text)
+	}
+	skills := publishedSkills(t, 500)
+	var all, sizes float64
+	for _, n := range []int{2, 5, 10, 20, 50} {
+		offered, asked := 0.0, 0.0
+		for at := 0; at < testsize.Rounds(1, 8)*n; at += n {
+			c := indexed(t, &Dataset{Name: "published", Corpus: func(yield func(Document, error) bool) {
+				for i, s := range skills[at : at+n] {
+					if one := *s; !yield(Document{ID: fmt.Sprint(i), Skill: &one}, nil) {
+						return
+					}
+				}
+			}})
+			for _, p := range prompts {
+				a, err := c.search.Search(t.Context(), search.Query{Text: p, Relevant: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if asked++; len(a.Hits) > 0 && a.Hits[0].Relevant {
+					offered++
+				}
+			}
+		}
+		t.Logf("%d skills: %.3f", n, offered/asked)
+		all, sizes = all+offered/asked, sizes+1
+	}
+	if mean := all / sizes; math.Abs(mean-rank.DefaultRate) > .025 {
+		t.Errorf("%.3f of the prompts that need none got one, at a rate of %.3f", mean, rank.DefaultRate)
 	}
 }
 

@@ -49,8 +49,8 @@ type Logit struct {
 // offers more skills with vague descriptions, and fewer of those with long ones.
 func DefaultGate() Gate {
 	return Gate{
-		Vectors:   Logit{Base: -2.75, Nearness: 3.26, Strength: .55, Coverage: 1.3, Head: 2.5, Trigger: .5, Size: -.35, Request: .49, Spread: .22},
-		Text:      Logit{Base: -2.79, Strength: .82, Coverage: 2.5, Head: 2.5, Trigger: .5, Size: -.2, Request: .38, Spread: .13},
+		Vectors:   Logit{Base: -2.75, Nearness: 3.26, Strength: .55, Coverage: 1.3, Head: 2.5, Trigger: 1.5, Size: -.35, Request: .49, Spread: .22},
+		Text:      Logit{Base: -2.79, Strength: .82, Coverage: 2.5, Head: 2.5, Trigger: 1.5, Size: -.2, Request: .38, Spread: .13},
 		Threshold: .6,
 		Least:     .05,
 		Prior:     []RatePoint{{.01, .774}, {.02, .659}, {.03, .570}, {.05, .446}, {.07, .363}, {.1, .293}, {.15, .221}, {.2, .177}, {.3, .125}, {.5, .069}},

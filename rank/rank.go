@@ -40,8 +40,8 @@ type Candidate struct {
 	// a word that half of all skills have counts 0.
 	Evidence float64
 
-	// Trigger is how much the best trigger of the skill says that the prompt has, 0 to 1;
-	// 0 means that it has none.
+	// Trigger is how much the best trigger of the skill says that the prompt has, 0 to 1, or 2
+	// for a skill of the user's own; 0 means that it has none.
 	Trigger float64
 
 	Exact     bool // the prompt certainly names the skill
@@ -68,7 +68,8 @@ type Params struct {
 // than .001 where names are not meant; with 1, a prompt that is nothing but vague beside a
 // name in backticks finds that skill in .84 of the cases among 19,700 skills instead of .64.
 // A trigger's .4 gave the prompts of skills that have triggers Hit@1 .599 instead of .571 (294
-// prompts, catalogs of 60 to 4,400 skills), .2 gave .585, .8 gave .605 but less coverage.
+// prompts, catalogs of 60 to 4,400 skills), .2 gave .585, .8 gave .605; but at .8 skills of
+// others push the user's own away by claiming much.
 // The description's coverage, neighbouring words, BM25 of single fields, the best chunk and
 // late interaction of words made figures worse or improved them by less than .005.
 func Defaults() Params {

@@ -214,8 +214,8 @@ func spreads(s *snapshot.Set, prompts []snapshot.Point) (spread [snapshot.Legs]s
 func (x *ranker) method() string {
 	params, err := json.Marshal(struct {
 		*rank.Params
-		CertainTriggers bool
-	}{x.opts.Params, x.opts.CertainTriggers})
+		Triggers string
+	}{x.opts.Params, x.scopes.policy.Load().triggersKey()})
 	if err != nil {
 		return "" // not finite weights: nothing is calibrated
 	}
@@ -318,8 +318,11 @@ func (r *retrieval) key(a *Agent) string {
 
 // outdated says why the calibration of a set cannot be used; "" means that it can.
 func (x *ranker) outdated(s *snapshot.Set) string {
-	type reason struct{ *ranker }
-	why, _ := remember(s, mostPolicies, reason{x}, func() (string, error) {
+	type reason struct {
+		*ranker
+		*policy
+	}
+	why, _ := remember(s, mostPolicies, reason{x, x.scopes.policy.Load()}, func() (string, error) {
 		switch c := s.Calibration; {
 		case c == nil:
 			return "the catalog has not been calibrated yet", nil

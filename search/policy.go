@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -48,7 +49,20 @@ type Policy struct {
 	// Private are the sources whose skills nobody sees but the agents that use them, see
 	// Agent.Uses. nil means none.
 	Private []string
+	// Triggers says what the triggers of the skills of a source are worth, by label or kind; a
+	// label wins, and "" stands for all other sources. "certain" means that a skill is offered
+	// as if the prompt named it, unless the trigger is common or a verb; "evidence" that it
+	// counts beside other evidence; "off" nothing. The default is evidence, also for sources
+	// of Lower that only their kind would make certain.
+	Triggers map[string]string
 }
+
+// What triggers are worth, see Policy.Triggers.
+const (
+	triggersCertain  = "certain"
+	triggersEvidence = "evidence"
+	triggersOff      = "off"
+)
 
 // A Ban disables skills. Like all lists of sources in a Policy, Within has labels, or kinds
 // of sources, which stand for all sources of the kind as they come and go.
@@ -92,7 +106,10 @@ type policy struct {
 // SetPolicy replaces the policy; nil means none. kinds are the kinds of the sources, by
 // label.
 func (x *scopes) SetPolicy(p *Policy, kinds map[string]string) {
-	if p == nil || len(p.Disabled)+len(p.Ask)+len(p.Installed)+len(p.Lower)+len(p.Private) == 0 {
+	if p == nil {
+		p = new(Policy)
+	}
+	if len(p.Disabled)+len(p.Ask)+len(p.Installed)+len(p.Lower)+len(p.Private)+len(p.Triggers)+len(kinds) == 0 {
 		x.policy.Store(nil)
 		return
 	}
@@ -124,6 +141,50 @@ func (x *scopes) lowerIn(v *snapshot.View) (snapshot.Skills, error) {
 	}
 	type key struct{ *policy }
 	return remember(v.Set, mostPolicies, key{p}, func() (snapshot.Skills, error) { return p.sources(v.Whole(), p.Lower), v.Err() })
+}
+
+// triggerUse returns what the triggers of the skills of a source are worth.
+func (p *policy) triggerUse(label string) string {
+	if own := p.Triggers[label]; own != "" {
+		return own
+	}
+	use := cmp.Or(p.Triggers[p.kinds[label]], p.Triggers[""], triggersEvidence)
+	if use == triggersCertain && p.lists(p.Lower, label) {
+		return triggersEvidence
+	}
+	return use
+}
+
+// triggersIn returns the skills whose triggers are certain, and those whose triggers are off.
+func (x *scopes) triggersIn(v *snapshot.View) (certain, off snapshot.Skills, err error) {
+	p := x.policy.Load()
+	if p == nil {
+		return nil, nil, nil
+	}
+	type key struct{ *policy }
+	type uses struct{ certain, off snapshot.Skills }
+	u, err := remember(v.Set, mostPolicies, key{p}, func() (u uses, err error) {
+		var labels [2][]string
+		for _, s := range v.Set.Sources {
+			switch p.triggerUse(s.Label) {
+			case triggersCertain:
+				labels[0] = append(labels[0], s.Label)
+			case triggersOff:
+				labels[1] = append(labels[1], s.Label)
+			}
+		}
+		u.certain, u.off = matching(v.Whole(), Rules{Sources: labels[0]}), matching(v.Whole(), Rules{Sources: labels[1]})
+		return u, v.Err()
+	})
+	return u.certain, u.off, err
+}
+
+// triggersKey identifies what triggers are worth.
+func (p *policy) triggersKey() string {
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprint(p.Triggers, p.Lower, p.kinds)
 }
 
 // banned returns the skills that a ban matches.

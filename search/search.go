@@ -171,6 +171,7 @@ type retrieval struct {
 	vector     snapshot.Vector  // of the prompt
 	scale      rank.Scale       // of the embedder; unknown if its cosines are used as they are
 	triggers   triggers         // that the prompt has
+	trusted    snapshot.Skills  // whose triggers are certain
 	demands    snapshot.Demands // of prompts that need no skill; nil means that nothing is known of them
 	candidates []rank.Candidate
 	copies     map[int][]int // left out, by the one that stays
@@ -275,16 +276,19 @@ func (x *ranker) find(ctx context.Context, r *retrieval, text string, embedded f
 	if err != nil {
 		return fmt.Errorf("searching text: %w", err)
 	}
-	r.matchTriggers()
+	var off snapshot.Skills
+	if r.trusted, off, err = x.scopes.triggersIn(r.view); err != nil {
+		return err
+	}
+	r.matchTriggers(off)
 	r.vector = r.view.Retriever().Prepare(embedded())
-	r.merge(lexical, x.opts.CertainTriggers && !r.nameless)
+	r.merge(lexical)
 	return cmp.Or(ctx.Err(), r.view.Err())
 }
 
 // merge collects the candidates: what both legs found, what the prompt names, names that
-// begin with the prompt, and skills with a trigger that the prompt has. If certain is true,
-// such a trigger counts as a name.
-func (r *retrieval) merge(lexical []snapshot.Hit, certain bool) {
+// begin with the prompt, and skills with a trigger that the prompt has.
+func (r *retrieval) merge(lexical []snapshot.Hit) {
 	var named mentions
 	if !r.nameless {
 		named = namesIn(r.view, r.prompt.text)
@@ -295,7 +299,7 @@ func (r *retrieval) merge(lexical []snapshot.Hit, certain bool) {
 			known[i] = true
 			c := r.candidate(i, score)
 			c.Exact = named.certain[i]
-			if certain && !c.Exact && r.triggers.certain(i) {
+			if !r.nameless && !c.Exact && r.trusted.Has(i) && r.triggers.certain(i) {
 				c.Exact, c.Triggered = true, true
 			}
 			if named.likely[i] {
@@ -329,6 +333,9 @@ func (r *retrieval) merge(lexical []snapshot.Hit, certain bool) {
 func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
 	found, all := r.prompt.nameWords(r.view, i)
 	c := rank.Candidate{Key: i, NameMatch: rank.NameMatch(found, all), Lower: r.lower.Has(i), Trigger: r.triggers.best[i].value}
+	if r.trusted.Has(i) {
+		c.Trigger *= trustedTrigger
+	}
 	c.Set(rank.Text, lexical)
 	cosines := r.view.Retriever().Cosines(&r.vector, i)
 	for n, cosine := range cosines.Value {

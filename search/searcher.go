@@ -107,10 +107,6 @@ type Options struct {
 	// Needs.Either it gets those that are no skills. nil means that all skills have what
 	// they need. It is called for each hit that would be shown and needs anything.
 	Missing func(ctx context.Context, n skill.Needs) []string
-	// CertainTriggers means that a skill is offered for certain, as if the prompt named it,
-	// if the prompt has one of its triggers and the trigger is not common. Otherwise
-	// triggers are evidence among other evidence.
-	CertainTriggers bool
 	// AsOf returns Ranking.AsOf for the current set; nil means that it is always up to date.
 	AsOf func() time.Time
 	// Params are the weights of ranking; nil means rank.Defaults.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/repertoire-skills/repertoire/internal/tidy"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -29,13 +30,19 @@ const (
 	manyPhrases = 16
 	// patternValue is the value of a pattern. Nobody knows how rare its matches are.
 	patternValue = .5
-	// verbShare is the share of a keyword's value that a verb has: what is to be done fits
-	// many skills.
+	// verbShare is the share of its value that a verb has at the end of a prompt: without an
+	// object, what is to be done fits many skills.
 	verbShare = .5
+	// trustedTrigger is how many times more a trigger says that is certain where it can be: a
+	// verb with its object alone makes a skill likely.
+	trustedTrigger = 2
+	// mostCalm is how many of the prompts that need no skill may have a trigger that makes a
+	// skill certain.
+	mostCalm = 1
 	// leastValue is the value from which a trigger makes a skill a candidate.
 	leastValue = .1
 	// certainValue is the least value of a trigger that makes a skill certain, see
-	// Options.CertainTriggers.
+	// Policy.Triggers.
 	certainValue = .5
 )
 
@@ -51,9 +58,11 @@ func (t *Trigger) String() string { return fmt.Sprintf("%s %q", t.Kind, t.Text) 
 
 // A trigger is the best match of a skill's triggers.
 type trigger struct {
-	list  int // in skill.Triggers.Lists
-	index int // in the list
-	value float64
+	list    int // in skill.Triggers.Lists
+	index   int // in the list
+	value   float64
+	phrase  []string // its terms; nil for a pattern
+	pattern *pattern // nil for a phrase
 }
 
 // triggers holds what the triggers of skills say about one prompt.
@@ -62,10 +71,10 @@ type triggers struct {
 	untried []snapshot.Pattern
 }
 
-// matchTriggers compares the prompt with the triggers of the skills in the scope. The value
+// matchTriggers compares the prompt with the triggers of the skills in the scope that are not off. The value
 // of a phrase depends on the whole catalog, as BM25 does.
-func (r *retrieval) matchTriggers() {
-	r.matchPatterns()
+func (r *retrieval) matchTriggers(off snapshot.Skills) {
+	r.matchPatterns(off)
 	claims := r.view.Retriever().Claims(ends(r.prompt.sequence, maxTriggerTerms))
 	if len(claims) == 0 {
 		return
@@ -75,12 +84,16 @@ func (r *retrieval) matchTriggers() {
 		owners[[2]int{c.Start, c.Terms}]++
 	}
 	for _, c := range claims {
-		if !r.view.Scope.In.Has(c.Doc) {
+		if !r.view.Scope.In.Has(c.Doc) || off.Has(c.Doc) {
 			continue
 		}
-		t := trigger{index: c.Index, value: r.prompt.phraseValue(&c, owners[[2]int{c.Start, c.Terms}])}
+		terms := ends(r.prompt.sequence, maxTriggerTerms)
+		t := trigger{index: c.Index, value: r.prompt.phraseValue(&c, owners[[2]int{c.Start, c.Terms}]), phrase: terms[c.Start : c.Start+c.Terms]}
 		if c.Verb {
-			t.list, t.value = 1, t.value*verbShare
+			t.list = 1
+			if c.Start+c.Terms == len(terms) { // nothing follows it
+				t.value *= verbShare
+			}
 		}
 		r.triggers.note(c.Doc, t)
 	}
@@ -97,11 +110,50 @@ func (t *triggers) note(i int, found trigger) {
 	}
 }
 
-// certain reports whether the trigger of a skill can make it certain: it is neither common nor
-// a verb.
+// certain reports whether the trigger of a skill can make it certain: it is no verb, and common
+// neither in the catalog nor in prompts that need no skill.
 func (t *triggers) certain(i int) bool {
-	found := t.best[i]
-	return found.value >= certainValue && found.list != 1
+	found, ok := t.best[i]
+	return ok && found.value >= certainValue && found.list != 1 && !found.calm()
+}
+
+// calm reports whether several of the prompts that need no skill have the trigger.
+func (t *trigger) calm() bool {
+	if t.pattern != nil {
+		return t.pattern.calm()
+	}
+	n := 0
+	for _, prompt := range calmTerms() {
+		if contains(prompt, t.phrase) {
+			if n++; n > mostCalm {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// calmTerms returns the terms of the prompts that need no skill.
+var calmTerms = sync.OnceValue(func() [][]string {
+	prompts, err := backgroundPrompts()
+	if err != nil {
+		return nil // TestBackground reads them all
+	}
+	list := make([][]string, len(prompts))
+	for i, p := range prompts {
+		list[i] = words.Terms(p)
+	}
+	return list
+})
+
+// contains reports whether the terms of a phrase follow each other in a list.
+func contains(list, phrase []string) bool {
+	for i := 0; i+len(phrase) <= len(list); i++ {
+		if slices.Equal(list[i:i+len(phrase)], phrase) {
+			return true
+		}
+	}
+	return false
 }
 
 // strongest returns the n skills with the most valuable triggers, without those that say
@@ -157,6 +209,7 @@ func (p *prompt) weight(t string) float64 {
 type pattern struct {
 	cost    int
 	compile func() *regexp.Regexp // when it is first tried; returns nil for a malformed pattern
+	calm    func() bool           // whether several of the prompts that need no skill match
 	owners  []snapshot.Pattern
 }
 
@@ -172,10 +225,11 @@ func patternsOf(v *snapshot.View) []*pattern {
 				list[n-1].owners = append(list[n-1].owners, p)
 				continue
 			}
-			list = append(list, &pattern{p.Cost, sync.OnceValue(func() *regexp.Regexp {
+			compile := sync.OnceValue(func() *regexp.Regexp {
 				re, _ := skill.CompilePattern(p.Text)
 				return re
-			}), []snapshot.Pattern{p}})
+			})
+			list = append(list, &pattern{p.Cost, compile, sync.OnceValue(func() bool { return matchesCalm(compile(), p.Cost) }), []snapshot.Pattern{p}})
 		}
 		turn := func(p *pattern) int {
 			return slices.MinFunc(p.owners, func(a, b snapshot.Pattern) int { return cmp.Compare(a.Index, b.Index) }).Index
@@ -186,9 +240,25 @@ func patternsOf(v *snapshot.View) []*pattern {
 	return list
 }
 
+// matchesCalm reports whether several of the prompts that need no skill match a pattern, or
+// may: to find out takes too long.
+func matchesCalm(re *regexp.Regexp, cost int) bool {
+	prompts, err := backgroundPrompts()
+	if err != nil || re == nil || cost*len(background) > 4*maxPatternSteps {
+		return true
+	}
+	n := 0
+	for _, p := range prompts {
+		if re.MatchString(p) {
+			n++
+		}
+	}
+	return n > mostCalm
+}
+
 // matchPatterns tries the patterns of the skills in the scope that have room in the time for
 // all.
-func (r *retrieval) matchPatterns() {
+func (r *retrieval) matchPatterns(off snapshot.Skills) {
 	list := patternsOf(r.view)
 	if len(list) == 0 {
 		return
@@ -196,7 +266,7 @@ func (r *retrieval) matchPatterns() {
 	text := tidy.CutMiddle(r.prompt.text, maxPatternText)
 	tried, steps := 0, 0
 	for _, p := range list {
-		owners := slices.DeleteFunc(slices.Clone(p.owners), func(o snapshot.Pattern) bool { return !r.view.Scope.In.Has(o.Doc) })
+		owners := slices.DeleteFunc(slices.Clone(p.owners), func(o snapshot.Pattern) bool { return !r.view.Scope.In.Has(o.Doc) || off.Has(o.Doc) })
 		if len(owners) == 0 {
 			continue
 		}
@@ -207,7 +277,7 @@ func (r *retrieval) matchPatterns() {
 		tried, steps = tried+1, steps+p.cost*len(text)
 		if re := p.compile(); re != nil && re.MatchString(text) {
 			for _, o := range owners {
-				r.triggers.note(o.Doc, trigger{list: 2, index: o.Index, value: patternValue * r.prompt.exclusive(len(p.owners))})
+				r.triggers.note(o.Doc, trigger{list: 2, index: o.Index, value: patternValue * r.prompt.exclusive(len(p.owners)), pattern: p})
 			}
 		}
 	}

@@ -115,7 +115,7 @@ func TestTriggersInScope(t *testing.T) {
 // common or a verb.
 func TestCertainTriggers(t *testing.T) {
 	t.Parallel()
-	evidence, certain := triggerCatalog(t, search.Options{}), triggerCatalog(t, search.Options{CertainTriggers: true})
+	evidence, certain := triggerCatalog(t, search.Options{}), triggerCatalog(t, search.Options{Policy: &search.Policy{Triggers: map[string]string{"a": "certain"}}})
 	for prompt, want := range map[string]string{
 		"look at this pitch deck again":  "slides",
 		"say what inv-2024 is, for once": "ledger",

@@ -139,14 +139,15 @@ func (x *explainer) matchBody(ctx context.Context, e *Explanation, p *prompt, ro
 		switch {
 		case slices.Contains(body, t.text):
 			m.Body = append(m.Body, t.text)
-		case !slices.Contains(head, t.text):
+		case !slices.Contains(head, t.text) && !isNumber(t.text):
 			e.Missing = append(e.Missing, t.text)
 		}
 	}
 	return nil
 }
 
-// absent returns the different terms of a prompt that are not in those of a skill.
+// absent returns the different terms of a prompt that are not in those of a skill, without
+// numbers: no skill need have those of a prompt.
 func absent(prompt, skill []string) []string {
 	known := make(map[string]bool, len(skill))
 	for _, t := range skill {
@@ -154,7 +155,7 @@ func absent(prompt, skill []string) []string {
 	}
 	var list []string
 	for _, t := range prompt {
-		if !known[t] {
+		if !known[t] && !isNumber(t) {
 			known[t], list = true, append(list, t)
 		}
 	}

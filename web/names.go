@@ -9,6 +9,7 @@ func termName(term string) string {
 		"nearness": "near in meaning to a skill",
 		"strength": "rare words that a skill has",
 		"coverage": "covered by the best skill",
+		"head":     "share of the skill's own words in the prompt",
 		"trigger":  "has a trigger of the skill",
 		"request":  "asks for a task",
 		"size":     "size of the catalog",

@@ -11,8 +11,8 @@ func TestLiteral(t *testing.T) {
 		w    features
 		want string
 	}{
-		{features{-2.789, 4.004, .746, 10.5, -.37, .25}, "Logit{Base: -2.79, Nearness: 4, Strength: 0.75, Coverage: 10.5, Size: -0.37, Request: 0.25, Spread: 0.25}"},
-		{features{1, -.001, 0, 1, 1, 0}, "Logit{Base: 1, Coverage: 1, Size: 1, Spread: 0.25}"},
+		{features{-2.789, 4.004, .746, 10.5, 2.5, -.37, .25}, "Logit{Base: -2.79, Nearness: 4, Strength: 0.75, Coverage: 10.5, Head: 2.5, Size: -0.37, Request: 0.25, Spread: 0.25}"},
+		{features{1, -.001, 0, 1, 0, 1, 0}, "Logit{Base: 1, Coverage: 1, Size: 1, Spread: 0.25}"},
 	} {
 		if got := literal(logitOf(tt.w, .25)); got != tt.want {
 			t.Errorf("%v: %s, want %s", tt.w, got, tt.want)

@@ -23,7 +23,7 @@ type ProjectRules struct {
 // Policy returns which skills the files hold back; nil means none. A kind of sources stands
 // for all sources of the kind, as they come and go.
 func (s *Settings) Policy() *search.Policy {
-	p := &search.Policy{Disabled: slices.Clone(s.Disabled), Lower: slices.Clone(s.Trust.Lower)}
+	p := &search.Policy{Disabled: slices.Clone(s.Disabled), Lower: slices.Clone(s.Trust.Lower), Triggers: s.Triggers}
 	if s.Trust.Project == TrustAsk {
 		p.Ask = []string{source.KindProject}
 	}
@@ -35,7 +35,7 @@ func (s *Settings) Policy() *search.Policy {
 	if len(s.Preloaded) > 0 {
 		p.Private = []string{source.KindPreloaded}
 	}
-	if len(p.Disabled)+len(p.Lower)+len(p.Ask)+len(p.Private) == 0 && !s.Trust.RequireDigest {
+	if len(p.Disabled)+len(p.Lower)+len(p.Ask)+len(p.Private)+len(p.Triggers) == 0 && !s.Trust.RequireDigest {
 		return nil
 	}
 	return p
@@ -172,6 +172,35 @@ func bundled(s *Settings) value {
 			return err
 		},
 	})
+}
+
+// triggers reads what triggers are worth: of all skills, or by label or kind of source.
+func triggers(to *map[string]string) value {
+	uses := []string{"certain", "evidence", "off"}
+	set := func(source string, n *yaml.Node) error {
+		use := ""
+		if err := choice(&use, uses).read(n); err != nil {
+			return err
+		}
+		(*to)[source] = use
+		return nil
+	}
+	return value{
+		schema: func() schema { return anyOf(enumSchema(uses), mapOf(enumSchema(uses))) },
+		show: func() any {
+			if use, ok := (*to)[""]; ok {
+				return use
+			}
+			return *to
+		},
+		read: func(n *yaml.Node) error {
+			*to = make(map[string]string)
+			if n.Kind != yaml.MappingNode {
+				return set("", n)
+			}
+			return pairs(n, "triggers", func(key, use *yaml.Node) error { return set(key.Value, use) })
+		},
+	}
 }
 
 // bundledNames returns the names of the compiled-in skills, which are those of their folders.

@@ -39,13 +39,13 @@ type Settings struct {
 	Preloaded []Root              // folders of skills that agents name by their paths
 	Scripts   []search.ScriptRule // how the scripts of skills run
 	Embedder  Embedder
-	Deadline  time.Duration // for the embedding of a prompt; 0 means the default of repertoire.Config
-	Disturb   float64       // see search.Query; 0 means the default
-	Threshold float64       // the same
-	Triggers  string        // one of TriggersEvidence, TriggersCertain; "" means the first
-	Form      string        // of blocks, one of Forms; "" means the default of each block
-	Reranker  *Reranker     // nil means none
-	Model     Model         // that "skills chat" asks
+	Deadline  time.Duration     // for the embedding of a prompt; 0 means the default of repertoire.Config
+	Disturb   float64           // see search.Query; 0 means the default
+	Threshold float64           // the same
+	Triggers  map[string]string // by label or kind of source, see search.Policy; nil means the default
+	Form      string            // of blocks, one of Forms; "" means the default of each block
+	Reranker  *Reranker         // nil means none
+	Model     Model             // that "skills chat" asks
 
 	Order       []string     // of sources, see source.Groups; nil means the default
 	Installed   bool         // look in InstallDir
@@ -64,12 +64,6 @@ type Settings struct {
 	// default.
 	Places map[string]search.Place
 }
-
-// What a match of a skill's triggers means.
-const (
-	TriggersEvidence = "evidence" // it counts beside the other evidence
-	TriggersCertain  = "certain"  // the skill is offered for certain
-)
 
 // Trust says whose skills are offered.
 type Trust struct {

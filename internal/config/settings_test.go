@@ -55,7 +55,10 @@ func TestSettings(t *testing.T) {
 		})},
 		{"every prompt", "threshold: 0\n", settings(func(s *config.Settings) { s.Threshold = search.Always })},
 		{"one in fifty", "disturb: 0.02\n", settings(func(s *config.Settings) { s.Disturb = .02 })},
-		{"triggers", "triggers: certain\n", settings(func(s *config.Settings) { s.Triggers = config.TriggersCertain })},
+		{"triggers", "triggers: certain\n", settings(func(s *config.Settings) { s.Triggers = map[string]string{"": "certain"} })},
+		{"triggers by source", "triggers: {user: off, \"git:a/b\": certain}\n", settings(func(s *config.Settings) {
+			s.Triggers = map[string]string{"user": "off", "git:a/b": "certain"}
+		})},
 		{"no prompt", "disturb: 0\n", settings(func(s *config.Settings) { s.Disturb = search.OnlyNamed })},
 		{"paths", "db: ~/c.db\nroots: [rel, ../up, /abs, ~/h, \"~\", ~user, {path: ./x/}]\n", settings(func(s *config.Settings) {
 			s.DB = "HOME/c.db"
@@ -205,7 +208,7 @@ func TestSettingsErrors(t *testing.T) {
 		{"form", "form: long\n", "FILE:1: expected short or full, not \"long\""},
 		{"threshold too high", "threshold: 1.1\n", "FILE:1: expected a probability from 0 to 1, not \"1.1\""},
 		{"threshold is no number", "threshold: NaN\n", "FILE:1: expected a probability from 0 to 1, not \"NaN\""},
-		{"triggers", "triggers: sure\n", "FILE:1: expected evidence or certain, not \"sure\""},
+		{"triggers", "triggers: sure\n", "FILE:1: expected certain or evidence or off, not \"sure\""},
 		{"rate", "disturb: 5%\n", "FILE:1: expected a share from 0 to 1, not \"5%\""},
 		{"rate too high", "disturb: 5\n", "FILE:1: expected a share from 0 to 1, not \"5\""},
 		{"rate and threshold", "disturb: 0.05\nuser: true\nthreshold: 0\n", "FILE:3: threshold: line 1 sets disturb, which decides the same; keep one of the two"},

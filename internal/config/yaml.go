@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/repertoire-skills/repertoire/internal/edit"
+	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -92,9 +93,9 @@ func (p *parser) personal() keys {
 		"max_file":    number(&s.MaxFile).doc("bytes of the largest file that is served", 1<<20),
 		"embedder":    embedder(&s.Embedder).doc("what makes vectors of texts", EmbedderStatic),
 		"deadline":    duration(&s.Deadline).doc("how long a prompt waits for its embedding", "250ms"),
-		"disturb":     share("a share from 0 to 1", &s.Disturb, search.OnlyNamed).doc("share of the prompts that need no skill and may get one", 0.05),
+		"disturb":     share("a share from 0 to 1", &s.Disturb, search.OnlyNamed).doc("share of the prompts that need no skill and may get one", rank.DefaultRate),
 		"threshold":   share("a probability from 0 to 1", &s.Threshold, search.Always).doc("instead of disturb: least probability that a prompt wants a skill", nil),
-		"triggers":    choice(&s.Triggers, []string{TriggersEvidence, TriggersCertain}).doc("what it means that a prompt has a trigger of a skill; certain offers the skill whatever else speaks against it", TriggersEvidence),
+		"triggers":    triggers(&s.Triggers).doc("what it means that a prompt has a trigger of a skill: certain offers the skill whatever else speaks against it, evidence counts beside other evidence, off nothing; for all skills, or by label or kind of source (root, user, project, installed, bundled)", map[string]string{"root": "certain", "user": "certain"}),
 		"form":        choice(&s.Form, Forms()).doc("of skills in a block", nil),
 		"reranker":    reranker(&s.Reranker).doc("a server that orders the best candidates anew", "none"),
 		"model":       p.section("model", modelKeys(&s.Model)).doc("the model that \"skills chat\" asks", nil),

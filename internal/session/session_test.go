@@ -138,7 +138,7 @@ func TestForget(t *testing.T) {
 // TestFollowUp: two prompts that say too little find a skill together, but
 // neither a reply nor a longer prompt is taken for a follow-up.
 func TestFollowUp(t *testing.T) {
-	const first = "the quarterly report of the marketing department has some wrong totals"
+	const first = "the quarterly report of the marketing department looks wrong"
 	for second, want := range map[string][]string{
 		"see the spreadsheet": {"spreadsheet-totals"},
 		"yes please, go on":   nil,
