@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -222,7 +223,7 @@ func TestAway(t *testing.T) {
 			if hits, _ := search(t, c, repertoire.Query{Text: "one"}); slices.Contains(hits, "one") {
 				t.Errorf("round %d: found %v", round, hits)
 			}
-			if b, err := c.Block(t.Context(), "one", repertoire.Budget{Threshold: repertoire.Always}, nil); err != nil || slices.ContainsFunc(b.Skills, func(h repertoire.Hit) bool { return h.ID == "one" }) {
+			if b, err := c.Block(t.Context(), "one", repertoire.Budget{Offer: contextprovider.Relevant, Threshold: repertoire.Always}, nil); err != nil || slices.ContainsFunc(b.Skills, func(h repertoire.Hit) bool { return h.ID == "one" }) {
 				t.Errorf("round %d: block %v, %v", round, b.Text, err)
 			}
 			for _, a := range []*repertoire.Agent{nil, {Name: "a"}} {

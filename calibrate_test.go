@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -58,14 +59,14 @@ func TestLevels(t *testing.T) {
 	_, opening := repertoire.Open(t.Context(), both)
 	c := scanned(t, cfg)
 	_, searching := c.Search(t.Context(), repertoire.Query{Text: "bread", Disturb: .1, Threshold: .5})
-	_, listing := c.Block(t.Context(), "bread", repertoire.Budget{Disturb: .1, Threshold: .5}, nil)
+	_, listing := c.Block(t.Context(), "bread", repertoire.Budget{Offer: contextprovider.Relevant, Disturb: .1, Threshold: .5}, nil)
 	_, explaining := c.Why(t.Context(), "bread", repertoire.Query{Text: "bread", Disturb: 2})
 	for name, err := range map[string]error{"Open": opening, "Search": searching, "Block": listing, "Why": explaining} {
 		if err == nil || !strings.Contains(err.Error(), "disturb") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	b, err := c.Block(t.Context(), "what does the bread skill do", repertoire.Budget{Disturb: repertoire.OnlyNamed}, nil)
+	b, err := c.Block(t.Context(), "what does the bread skill do", repertoire.Budget{Offer: contextprovider.Relevant, Disturb: repertoire.OnlyNamed}, nil)
 	must.Do(t, err)
 	if len(b.Skills) != 1 || b.Threshold != 1 {
 		t.Errorf("a prompt that names a skill gets %d at a threshold of %v", len(b.Skills), b.Threshold)

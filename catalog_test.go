@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -222,7 +223,7 @@ func TestAnswersRepeat(t *testing.T) {
 			must.Write(t, filepath.Join(dir, name, "SKILL.md"), doc(name, "Does "+name+"."))
 			rescan(t, c)
 		}
-		block, err := c.Block(t.Context(), "alpha skill, beta skill, gamma skill", repertoire.Budget{}, nil)
+		block, err := c.Block(t.Context(), "alpha skill, beta skill, gamma skill", repertoire.Budget{Offer: contextprovider.Relevant}, nil)
 		must.Do(t, err)
 		for i := range block.Skills {
 			rel, err := filepath.Rel(dir, block.Skills[i].Location)

@@ -95,6 +95,13 @@ type Config struct {
 	// loads skills, else full.
 	Form contextprovider.Form
 
+	// Offer is the offer of the blocks whose Budget and agent name none; "" means Auto, so that
+	// a model sees all skills where they are few.
+	Offer contextprovider.Offer
+
+	// Wording is what the blocks say of their best skill whose Budget says nothing.
+	Wording contextprovider.Wording
+
 	// Reranker orders the best candidates of a search anew; nil means none. It
 	// gets the prompt, and of each candidate the name, the description and the
 	// start of the instructions.
@@ -215,7 +222,8 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 	}
 	cfg := Config{
 		DB: s.DB, VectorCache: defaultVectorCache(), Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Scripts: s.Scripts, Schedule: s.Schedule,
-		Form:            contextprovider.Form(s.Form), IgnoreNeeds: s.Requires.Ignore, Assume: s.Requires.Assume, LoadRequired: s.Requires.Load,
+		Form: contextprovider.Form(s.Form), Offer: contextprovider.Offer(s.Offer), Wording: contextprovider.Wording(s.Wording),
+		IgnoreNeeds: s.Requires.Ignore, Assume: s.Requires.Assume, LoadRequired: s.Requires.Load,
 		Policy: policyOf(&s, o.Warn), Usage: s.Usage.Log, UsagePrompts: s.Usage.Prompts,
 	}
 	if err := cfg.places(&s, dir, o); err != nil {

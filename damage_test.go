@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
@@ -66,7 +67,7 @@ var calls = map[string]func(context.Context, *repertoire.Catalog) error{
 		return err
 	},
 	"Block": func(ctx context.Context, c *repertoire.Catalog) error {
-		_, err := c.Block(ctx, "skill-07", repertoire.Budget{}, nil)
+		_, err := c.Block(ctx, "skill-07", repertoire.Budget{Offer: contextprovider.Relevant}, nil)
 		return err
 	},
 	"Body": func(ctx context.Context, c *repertoire.Catalog) error {

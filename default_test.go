@@ -101,7 +101,7 @@ func TestNothing(t *testing.T) {
 	for name, sources := range map[string][]source.Source{"no source": nil, "no skill": {memory(t, "a", 0, nil)}} {
 		c := scanned(t, repertoire.Config{Sources: sources})
 		for _, prompt := range []string{"", " ", "bake bread"} {
-			b, err := c.Block(t.Context(), prompt, repertoire.Budget{Threshold: repertoire.Always}, nil)
+			b, err := c.Block(t.Context(), prompt, repertoire.Budget{Offer: contextprovider.Relevant, Threshold: repertoire.Always}, nil)
 			if err != nil || b.Text != "" || len(b.Skills) > 0 {
 				t.Errorf("%s: block for %q: %+v, error %v", name, prompt, b, err)
 			}
@@ -124,14 +124,14 @@ func TestForm(t *testing.T) {
 		{contextprovider.Full, contextprovider.Short, "team", contextprovider.Short},
 	} {
 		c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("bread", "cake"))}, Form: tt.of})
-		b, err := c.Block(t.Context(), "the bread skill", repertoire.Budget{Form: tt.asked, Server: tt.server}, nil)
+		b, err := c.Block(t.Context(), "the bread skill", repertoire.Budget{Offer: contextprovider.Relevant, Form: tt.asked, Server: tt.server}, nil)
 		must.Do(t, err)
 		if short := strings.Contains(b.Text, `<skill name="bread"`); len(b.Skills) != 1 || short != (tt.want == contextprovider.Short) {
 			t.Errorf("%+v:\n%s", tt, b.Text)
 		}
 	}
 	c := scanned(t, repertoire.Config{Form: "long"})
-	if _, err := c.Block(t.Context(), "x", repertoire.Budget{}, nil); err == nil || !strings.Contains(err.Error(), `no block form "long"`) {
+	if _, err := c.Block(t.Context(), "x", repertoire.Budget{Offer: contextprovider.Relevant}, nil); err == nil || !strings.Contains(err.Error(), `no block form "long"`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -144,7 +144,7 @@ func TestAlways(t *testing.T) {
 		c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("bread", "cake"))}, Threshold: cfg})
 		answer, err := c.Search(t.Context(), repertoire.Query{Text: prompt + " bread", Threshold: asked, Relevant: true})
 		must.Do(t, err)
-		b, err := c.Block(t.Context(), prompt+" bread", repertoire.Budget{Threshold: asked}, nil)
+		b, err := c.Block(t.Context(), prompt+" bread", repertoire.Budget{Offer: contextprovider.Relevant, Threshold: asked}, nil)
 		must.Do(t, err)
 		if always := cfg == repertoire.Always && asked == 0 || asked == repertoire.Always; always != (answer.Threshold == 0) || always != (b.Threshold == 0) {
 			t.Errorf("thresholds %g, %g: the answer tells %g, the block %g", cfg, asked, answer.Threshold, b.Threshold)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/embed/openai"
@@ -102,7 +103,7 @@ func TestHybrid(t *testing.T) {
 	if !terms["description vector"] || !terms["full vector"] {
 		t.Errorf("the score is made of %v", answer.Hits[0].Terms)
 	}
-	block, err := c.Block(t.Context(), "the cheese skill", repertoire.Budget{}, nil)
+	block, err := c.Block(t.Context(), "the cheese skill", repertoire.Budget{Offer: contextprovider.Relevant}, nil)
 	must.Do(t, err)
 	want(t, "mode of a block", []string{block.Mode}, "hybrid")
 

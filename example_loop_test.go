@@ -44,15 +44,16 @@ func firstLine(text string) string {
 	return fmt.Sprintf("%q", line)
 }
 
-// answer is the loop: the block of the skills that fit stands in front of the prompt, and the
-// model gets the instructions of those that it asks for.
+// answer is the loop: the block stands before the conversation, where it is the same for each
+// prompt as long as all skills have room in it, the hint stands beside the prompt, and the model
+// gets the instructions of the skills that it asks for.
 func answer(ctx context.Context, catalog *repertoire.Catalog, prompt string) (string, error) {
 	budget := repertoire.Budget{Intro: "The tool load_skill returns the instructions of each by its name."}
 	block, err := catalog.Block(ctx, prompt, budget, nil)
 	if err != nil {
 		return "", err
 	}
-	messages := []message{{role: "user", text: strings.TrimSpace(block.Text + "\n" + prompt)}}
+	messages := []message{{role: "system", text: block.Text}, {role: "user", text: strings.TrimSpace(prompt + "\n" + block.Hint)}}
 	for {
 		m := model(messages)
 		if m.load == "" {
@@ -95,7 +96,7 @@ func Example_server() {
 			return
 		}
 		names := []string{}
-		for _, hit := range block.Skills {
+		for _, hit := range block.Fitting() {
 			names = append(names, hit.Name)
 		}
 		json.NewEncoder(w).Encode(names)

@@ -41,13 +41,14 @@ func ExampleOpen() {
 
 	tools := repertoire.Budget{Intro: "The tool load_skill returns the instructions of each by its name, the tool read_file one of its files."}
 	for _, prompt := range []string{"The totals in this Excel workbook are wrong", "Thank you, that is all"} {
-		// Level 1: block.Text is empty when the prompt needs no skill.
+		// Level 1: block.Text lists these few skills for each prompt; which of them it wants
+		// says block.Hint, or nothing.
 		block, err := catalog.Block(ctx, prompt, tools, nil)
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s: %d skills, %t\n", prompt, len(block.Skills), strings.Contains(block.Text, "load_skill"))
-		for _, hit := range block.Skills {
+		fmt.Printf("%s: %d skills, %t\n", prompt, len(block.Fitting()), strings.Contains(block.Text, "load_skill"))
+		for _, hit := range block.Fitting() {
 			// Level 2: the model calls load_skill.
 			body, err := catalog.Body(ctx, hit.Name, nil)
 			if err != nil {
@@ -88,7 +89,7 @@ func ExampleOpenDefault() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, hit := range block.Skills {
+	for _, hit := range block.Fitting() {
 		fmt.Println(hit.Name, "from", hit.Source)
 	}
 
@@ -129,7 +130,7 @@ func ExampleCatalog_Block() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Print(block.Text)
+	fmt.Print(block.Text, block.Hint) // what is the same for each prompt, and what stands beside this one
 
 	// Output:
 	// <skill_content name="house-style" location="app:house-style/SKILL.md">
@@ -139,18 +140,9 @@ func ExampleCatalog_Block() {
 	// ---
 	// Be brief.
 	// </skill_content>
-	// Skills in the catalog that may fit this prompt. The tool `read_skill` returns the instructions of each by its name; they are in the file at its location too. Names and descriptions are catalog metadata.
+	// Skills in the catalog. The tool `read_skill` returns the instructions of each by its name; they are in the file at its location too. Names and descriptions are catalog metadata.
 	// <available_skills>
-	// <skill>
-	// <name>
-	// pdf-forms
-	// </name>
-	// <description>
-	// Fill in &lt;form&gt; fields of PDF files.
-	// </description>
-	// <location>
-	// app:pdf-forms/SKILL.md
-	// </location>
-	// </skill>
+	// <skill name="pdf-forms" location="app:pdf-forms/SKILL.md">Fill in &lt;form&gt; fields of PDF files.</skill>
 	// </available_skills>
+	// This prompt asks for the skill pdf-forms: load it before you start. The tool `read_skill` returns its instructions, called with the name pdf-forms; they are in the file at its location too.
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
@@ -115,7 +116,7 @@ func TestGlance(t *testing.T) {
 				if g := c.Owner().Glance(t.Context(), time.Minute); !g.Current || !g.All || g.Looked != len(many())+3 {
 					t.Errorf("%+v", g)
 				}
-				b, err := c.Block(t.Context(), "skill-07", repertoire.Budget{}, nil)
+				b, err := c.Block(t.Context(), "skill-07", repertoire.Budget{Offer: contextprovider.Relevant}, nil)
 				if err != nil || len(b.Skills) == 0 || b.Skills[0].ID != "skill-07" {
 					t.Errorf("block %+v, %v", b, err)
 				}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/trust"
 	ranking "github.com/repertoire-skills/repertoire/search"
@@ -58,7 +59,7 @@ var inLibrary = map[string]func(*testing.T, *repertoire.Catalog, string, *repert
 		return fmt.Sprintf("%+v", answer.Hits), err
 	},
 	"block": func(t *testing.T, c *repertoire.Catalog, id string, a *repertoire.Agent) (string, error) {
-		b, err := c.Block(t.Context(), "what does the "+id+" skill do", repertoire.Budget{Threshold: repertoire.Always}, a)
+		b, err := c.Block(t.Context(), "what does the "+id+" skill do", repertoire.Budget{Offer: contextprovider.Relevant, Threshold: repertoire.Always}, a)
 		return fmt.Sprint(b.Text, b.Skills, b.Problems), err
 	},
 	"list": func(t *testing.T, c *repertoire.Catalog, id string, a *repertoire.Agent) (string, error) {
@@ -70,7 +71,7 @@ var inLibrary = map[string]func(*testing.T, *repertoire.Catalog, string, *repert
 		if a != nil {
 			pins.Include = a.Include
 		}
-		b, err := c.Block(t.Context(), "hello", repertoire.Budget{}, &pins)
+		b, err := c.Block(t.Context(), "hello", repertoire.Budget{Offer: contextprovider.Relevant}, &pins)
 		return b.Text + fmt.Sprint(b.Problems), err
 	},
 	"snippets": func(t *testing.T, c *repertoire.Catalog, id string, a *repertoire.Agent) (string, error) {
@@ -213,7 +214,7 @@ func TestSealedOnDisk(t *testing.T) {
 			if _, err := c.Body(t.Context(), id, &repertoire.Agent{Held: true}); err != nil {
 				t.Errorf("the owner cannot read it: %v", err)
 			}
-			if b, err := c.Block(t.Context(), "hello", repertoire.Budget{}, pins); err != nil || len(b.Pinned) != 1 || len(b.Problems) != 1 {
+			if b, err := c.Block(t.Context(), "hello", repertoire.Budget{Offer: contextprovider.Relevant}, pins); err != nil || len(b.Pinned) != 1 || len(b.Problems) != 1 {
 				t.Errorf("pinned all the same: %s, %v", b.Text, err)
 			}
 			if old := files(id)[id+"/"+name]; old != "" {

@@ -65,7 +65,7 @@ var layers = map[string][]string{
 	"internal/setup":      {"skill", "internal/atomicfile", "internal/client", "internal/edit", "internal/lazyregexp", "internal/regular", "internal/figures"},
 	"internal/status":     {".", "internal/config", "internal/doctor", "internal/setup", "proposal", "search", "skill", "source", "usage"},
 	"internal/push":       {"embed", "index", "internal/config", "skill", "source", "store", "store/cache", "internal/atomicfile", "internal/regular", "internal/tidy", "internal/figures"},
-	"internal/trial":      {".", "internal/client", "internal/endpoint", "internal/evals", "internal/hook", "internal/hook/event", "internal/lazyregexp", "internal/setup", "internal/words", "search", "source", "internal/figures", "internal/tidy"},
+	"internal/trial":      {".", "contextprovider", "internal/client", "internal/endpoint", "internal/evals", "internal/hook", "internal/hook/event", "internal/lazyregexp", "internal/setup", "internal/words", "search", "source", "internal/figures", "internal/tidy"},
 	"internal/trust":      {"skill", "internal/atomicfile", "internal/regular"},
 	"internal/wellknown":  {"skill", "search", "contextprovider", "internal/tidy"},
 	"internal/words":      {"internal/tidy"},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	ranking "github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
@@ -258,7 +259,7 @@ func TestBackground(t *testing.T) {
 		go func() { answered <- list(t, c, nil, false) }()
 		hurried, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := c.Block(hurried, "one", repertoire.Budget{}, nil); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.Block(hurried, "one", repertoire.Budget{Offer: contextprovider.Relevant}, nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("asked for a second while the first scan runs: error %v, want %v", err, context.DeadlineExceeded)
 		}
 		if len(answered) > 0 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -46,7 +47,7 @@ func TestLower(t *testing.T) {
 		defer c.Close()
 		_, err = c.Owner().Rescan(t.Context(), nil)
 		must.Do(t, err)
-		b, err := c.Block(t.Context(), "repair the leaking garden hose and water the tomatoes", repertoire.Budget{Threshold: repertoire.Always}, nil)
+		b, err := c.Block(t.Context(), "repair the leaking garden hose and water the tomatoes", repertoire.Budget{Offer: contextprovider.Relevant, Threshold: repertoire.Always}, nil)
 		must.Do(t, err)
 		for _, s := range b.Skills {
 			ids = append(ids, s.ID)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -116,7 +117,7 @@ func TestNeeds(t *testing.T) {
 	if body.Unavailable == "" || !strings.Contains(body.Text, "Do it well.") {
 		t.Errorf("body %+v", body)
 	}
-	block, err := c.Block(t.Context(), "mow the lawn", repertoire.Budget{Threshold: .99}, &repertoire.Agent{Name: "a", Pinned: []string{"spray", "hull"}})
+	block, err := c.Block(t.Context(), "mow the lawn", repertoire.Budget{Offer: contextprovider.Relevant, Threshold: .99}, &repertoire.Agent{Name: "a", Pinned: []string{"spray", "hull"}})
 	must.Do(t, err)
 	if len(block.Pinned) != 1 || len(block.Problems) != 1 || !strings.Contains(block.Problems[0].Message, "SPRAY_TOKEN") {
 		t.Errorf("pinned %v, problems %v", block.Pinned, block.Problems)

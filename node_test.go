@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/push"
@@ -173,7 +174,7 @@ func asOf(t *testing.T, c *repertoire.Catalog, want time.Time) {
 	if err != nil || answer.AsOf.Sub(want).Abs() > time.Second {
 		t.Errorf("the answer is as of %v, %v; want %v", answer.AsOf, err, want)
 	}
-	block, err := c.Block(t.Context(), prompt, repertoire.Budget{Threshold: repertoire.Always}, nil)
+	block, err := c.Block(t.Context(), prompt, repertoire.Budget{Offer: contextprovider.Relevant, Threshold: repertoire.Always}, nil)
 	if err != nil || !strings.Contains(block.Text, "This is as of 20") {
 		t.Errorf("the block does not say as of when it is: %s, %v", block.Text, err)
 	}

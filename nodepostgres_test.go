@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
@@ -59,7 +60,7 @@ func TestNodesPostgres(t *testing.T) {
 					return
 				default:
 				}
-				_, err := n.Block(t.Context(), "Please bake a bread for the guests", repertoire.Budget{Threshold: repertoire.Always}, nil)
+				_, err := n.Block(t.Context(), "Please bake a bread for the guests", repertoire.Budget{Offer: contextprovider.Relevant, Threshold: repertoire.Always}, nil)
 				if err == nil {
 					_, err = n.Body(t.Context(), "bread", nil)
 				}

@@ -23,10 +23,16 @@ func (c *Catalog) Snippets(ctx context.Context, q Query, entries []Entry, length
 }
 
 // Block returns the text that tells a model which skills fit a prompt, empty
-// when none does. A Budget of an unknown format or form, or with both Threshold and
+// when none does; where all skills that the agent sees are few, the text lists them all, and
+// Block.Hint says which fit (see Config.Offer). A Budget of an unknown format or form, or with both Threshold and
 // Disturb, is an error; a pinned skill that cannot be read is one of Block.Problems.
 func (c *Catalog) Block(ctx context.Context, prompt string, b Budget, a *Agent) (Block, error) {
 	b.Form = cmp.Or(b.Form, c.cfg.Form)
+	if b.Offer == "" && a != nil {
+		b.Offer = contextprovider.Offer(a.Offer)
+	}
+	b.Offer = cmp.Or(b.Offer, c.cfg.Offer, contextprovider.Auto)
+	b.Wording = cmp.Or(b.Wording, c.cfg.Wording)
 	return asked(ctx, c, func(s *state) (Block, error) { return s.provider.Block(ctx, prompt, b, a) })
 }
 

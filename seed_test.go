@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
@@ -105,7 +106,7 @@ func TestNewWorktree(t *testing.T) {
 	if answer.Unread == 0 || answer.Background.Prompts == 0 {
 		t.Errorf("%d unread, calibrated with %d prompts (%s)", answer.Unread, answer.Background.Prompts, answer.Background.Missing)
 	}
-	block, err := c.Block(t.Context(), "deploy the web site to the server", repertoire.Budget{}, nil)
+	block, err := c.Block(t.Context(), "deploy the web site to the server", repertoire.Budget{Offer: contextprovider.Relevant}, nil)
 	must.Do(t, err)
 	if !strings.Contains(block.Text, "the user&#x27;s web site") && !strings.Contains(block.Text, "the user&#39;s web site") || !strings.Contains(block.Text, "part of the catalog") {
 		t.Errorf("block %s", block.Text)
@@ -116,7 +117,7 @@ func TestNewWorktree(t *testing.T) {
 		t.Errorf("reports %+v", reports)
 	}
 	for _, step := range []struct{ prompt, want string }{{"deploy worktree two", "Deploys worktree two."}, {"paint the fence", "Paints the fence of worktree two."}, {"mow the lawn", w.two.Info().Root + "/same/SKILL.md"}} {
-		block, err := c.Block(t.Context(), step.prompt, repertoire.Budget{}, nil)
+		block, err := c.Block(t.Context(), step.prompt, repertoire.Budget{Offer: contextprovider.Relevant}, nil)
 		must.Do(t, err)
 		if !strings.Contains(block.Text, step.want) || strings.Contains(block.Text, "part of the catalog") || strings.Contains(block.Text, "worktree one") {
 			t.Errorf("%s: block %s", step.prompt, block.Text)

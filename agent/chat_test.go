@@ -52,7 +52,7 @@ func TestChat(t *testing.T) {
 		agenttest.Turn{
 			Want: []agenttest.Want{
 				{Text: formPrompt}, {In: agenttest.Tool, Text: "read_skill"}, {In: agenttest.Tool, Text: "run_skill_script"},
-				{In: agenttest.Tools, Text: "pdf-forms"}, {In: agenttest.Tools, Text: "sourdough", Not: true},
+				{In: agenttest.Tools, Text: "pdf-forms"}, {In: agenttest.Tools, Text: "sourdough"}, {Text: "asks for the skill pdf-forms"},
 			},
 			Text: "I look at the skill.", Calls: []agent.Call{{Name: "get_skill", Arguments: getForms}}, Usage: agent.Usage{In: 10, Out: 2},
 		},
@@ -120,7 +120,7 @@ func checkTranscript(t *testing.T, got agent.Transcript) {
 	}
 	text := got.Markdown()
 	for _, part := range []string{
-		"# Conversation\n\n## User\n\n> " + formPrompt + "\n\n## Model\n\n> I look at the skill.\n\nCalls get_skill:\n\n> " + getForms + "\n",
+		"# Conversation\n\n## User\n\n> " + formPrompt + "\n> \n> This prompt asks for the skill pdf-forms: load it before you start. The tool read_skill returns the instructions of each by its name.\n\n## Model\n\n> I look at the skill.\n\nCalls get_skill:\n\n> " + getForms + "\n",
 		"## Result with the instructions of pdf-forms\n", "| pdf-forms | 2 | 1 | 1 | 1 | 0 |", "The server counted 30 tokens in and 5 out.",
 	} {
 		if !strings.Contains(text, part) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/usage"
@@ -188,7 +189,7 @@ func TestCompactConversation(t *testing.T) {
 		agenttest.Call("get_skill", getForms).Wants("And now"), agenttest.Call("get_skill", starter).Wants("# PDF forms"),
 		agenttest.Say("Still there.").Wants("already_loaded"),
 	)
-	c := newAgent(t, agent.Config{Model: model, Catalog: memoryCatalog(t)}).NewConversation()
+	c := newAgent(t, agent.Config{Model: model, Catalog: memoryCatalog(t), Budget: contextprovider.Budget{Offer: contextprovider.Relevant}}).NewConversation()
 	_, err := c.Chat(t.Context(), formPrompt)
 	must.Do(t, err)
 	done, err := c.Compact(t.Context(), agent.CompactOptions{Tokens: 150, Skills: 60})

@@ -77,13 +77,13 @@ func (c *Conversation) ChatStream(ctx context.Context, prompt string, text func(
 
 // answer is the loop.
 func (c *Conversation) answer(ctx context.Context, prompt string, text func(string)) (Answer, error) {
-	system, tools, err := c.offer(ctx, prompt)
+	system, hint, tools, err := c.offer(ctx, prompt)
 	if err != nil {
 		return Answer{}, fmt.Errorf("agent: finding the skills for the prompt: %w", err)
 	}
 	c.refuse(make(map[string]refusal))
 	defer c.refuse(nil)
-	c.add(Message{Role: User, Text: prompt})
+	c.add(Message{Role: User, Text: prompt + hint})
 	var a Answer
 	for a.Iterations < c.cfg.MaxIterations {
 		m, err := c.ask(ctx, system, c.withScripts(ctx, tools), text)
@@ -117,11 +117,12 @@ func (c *Conversation) refuse(skills map[string]refusal) {
 
 // offer returns what the model is told before the conversation, and its tools: the role of
 // the agent, the skills that it uses, its instructions, and the skills that fit the prompt.
-func (c *Conversation) offer(ctx context.Context, prompt string) (system string, tools []Tool, err error) {
+// hint is what stands below the prompt: which skills stand out, where the list has them all.
+func (c *Conversation) offer(ctx context.Context, prompt string) (system, hint string, tools []Tool, err error) {
 	most := cmp.Or(c.cfg.System, DefaultSystemTokens)
 	p, err := preload(ctx, c.cfg.Catalog, c.cfg.Agent, preloading{tokens: most, folder: func(b *contextprovider.Body) string { return c.folder(ctx, b) }})
 	if err != nil {
-		return "", nil, err
+		return "", "", nil, err
 	}
 	for _, b := range p.loaded {
 		c.give(b)
@@ -133,10 +134,18 @@ func (c *Conversation) offer(ctx context.Context, prompt string) (system string,
 	}
 	b, err := c.block(ctx, prompt, p.budget(c.cfg.Budget, most-words.Tokens(p.text)))
 	if err != nil {
-		return "", nil, err
+		return "", "", nil, err
+	}
+	if b.Hint != "" && !c.has(b.Fitting()[0].ID) {
+		hint = "\n\n" + strings.TrimSpace(unmarked(b.Hint))
 	}
 	list, tools, err := c.agent.mode.offer(ctx, c, b)
-	return unmarked(joined(p.text, list)), tools, err
+	return unmarked(joined(p.text, list)), hint, tools, err
+}
+
+// has reports whether the instructions of a skill stand in the conversation.
+func (c *Conversation) has(id string) bool {
+	return slices.ContainsFunc(c.Loaded(), func(b contextprovider.Body) bool { return b.ID == id })
 }
 
 // block returns the skills that fit a prompt, in a list that says how this mode loads them,
@@ -147,7 +156,7 @@ func (c *Conversation) block(ctx context.Context, prompt string, budget contextp
 	if err != nil {
 		return b, err
 	}
-	c.note(usage.Event{Kind: usage.Offered, Skills: usage.Named(idsOf(b.Skills)...), Tokens: b.Tokens})
+	c.note(usage.Event{Kind: usage.Offered, Skills: usage.Named(idsOf(b.Fitting())...), Tokens: b.Tokens, Wording: b.Wording})
 	return b, nil
 }
 

@@ -18,9 +18,9 @@ const (
 
 // An instruction is what a model asks for with a tag in its answer.
 type instruction struct {
-	tag        string // tagUse, tagRead or tagRun
+	tag        string // tagUse, tagRead, tagRun or tagFind
 	skill      string
-	what       string // the path or the command
+	what       string // the path, the command or the query
 	start, end int    // where it stands in the answer
 	fault      string // why nothing can be done, as a sentence without its end; "" means that it can
 }
@@ -147,6 +147,10 @@ func (p *parser) add(t *tag, content string, end int) {
 // check returns what an instruction lacks.
 func (in *instruction) check() string {
 	switch {
+	case in.tag == tagFind && len(in.what) > maxPath:
+		return "the query is longer than 4,096 bytes"
+	case in.tag == tagFind:
+		return ""
 	case in.skill == "" && in.tag == tagUse:
 		return "the tag use_skill names no skill"
 	case in.skill == "":

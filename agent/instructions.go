@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/sandbox"
@@ -20,15 +21,17 @@ func (byTags) intro() string {
 	return "The tag use_skill, which is explained below the list, loads the instructions of one."
 }
 
-// offer returns the list of the skills that fit and how the tags are written; nothing if no
-// skill fits and the conversation has none.
+// offer returns the list of the skills that fit and how the tags are written; nothing if there
+// is no skill at all.
 func (byTags) offer(_ context.Context, c *Conversation, b contextprovider.Block) (system string, tools []Tool, err error) {
 	name := c.anySkill(b)
-	if name == "" {
+	if name == "" && b.Ranking.Skills == 0 {
 		return "", nil, nil
 	}
 	if b.Text != "" {
 		system = strings.TrimRight(b.Text, "\n") + "\n\n"
+	} else if b.Ranking.Skills > 0 {
+		system = noneStandsOut(b.Ranking.Skills) + " The tag search_skills, which is explained below, finds them by what they are for.\n\n"
 	}
 	return system + howTo(name, c.cfg), nil, nil
 }
@@ -58,6 +61,13 @@ func howTo(name string, cfg *Config) string {
 	var b strings.Builder
 	b.WriteString(`How to work with skills: write one of these tags in your answer, on a line of its own, as plain text. In a code block, in backticks, in a block quote or in quotation marks it does nothing. Then end your answer: the next message brings the result.
 
+Find skills by what is to be done; without words the tag lists all:
+<search_skills>fill in the fields of a form</search_skills>
+`)
+	if name == "" {
+		name = "NAME"
+	}
+	b.WriteString(`
 Load the instructions of a skill, before the work that it is for:
 <use_skill>` + name + `</use_skill>
 
@@ -134,6 +144,8 @@ func (s *acts) carryOut(ctx context.Context, in *instruction) string {
 		return in.misuse(s.cfg.Executor != nil)
 	}
 	switch in.tag {
+	case tagFind:
+		return s.find(ctx, in)
 	case tagUse:
 		body, again, err := s.load(ctx, in.skill)
 		if err != nil {
@@ -162,4 +174,17 @@ func (s *acts) carryOut(ctx context.Context, in *instruction) string {
 		return failure(scriptError, in, s.problemOf(ctx, s.cfg.skillProblem(err, in.skill)))
 	}
 	return runText(&result, in.skill)
+}
+
+// find does what the tools search_skills and list_skills do.
+func (s *acts) find(ctx context.Context, in *instruction) string {
+	name := "list_skills"
+	if in.what != "" {
+		name = "search_skills"
+	}
+	r, err := s.cfg.row(name).call(ctx, s, name, tool.Encode(map[string]string{"query": in.what}))
+	if err != nil {
+		return failure(searchError, in, s.problemOf(ctx, err))
+	}
+	return element(skillsFound, attr("query", tidy.Shorten(in.what, maxFolder)), shielded(strings.ReplaceAll(r.Text, "read_skill", tagUse)))
 }

@@ -130,6 +130,8 @@ func (in *instruction) misuse(scripts bool) string {
 	switch in.tag {
 	case tagRead:
 		tag, form = resourceError, `<read_resource skill="…">…</read_resource> with the name of a skill for the first … and the path of one of its files for the second`
+	case tagFind:
+		tag, form = searchError, "<search_skills>…</search_skills> with what is to be done for …"
 	case tagRun:
 		tag, form = scriptError, `<execute_script skill="…">…</execute_script> with the name of a skill for the first … and a command for the second`
 		if !scripts {

@@ -122,7 +122,7 @@ func (s *scanner) skip(i int, blanks string) int {
 // resembles returns the instruction that a name is or that somebody may mean with it.
 func resembles(name string) string {
 	switch name {
-	case tagUse, tagRead, tagRun:
+	case tagUse, tagRead, tagRun, tagFind:
 		return name
 	}
 	if !strings.Contains(name, "skill") && !strings.Contains(name, "script") && !strings.Contains(name, "resource") {
@@ -132,6 +132,7 @@ func resembles(name string) string {
 	for _, l := range []struct{ tag, verbs, nouns string }{
 		{tagUse, "use load get read open call invoke activate apply", "skill skills"},
 		{tagRead, "read load get open show", "resource resources skillresource skillresources skillfile skillfiles"},
+		{tagFind, "search find list browse", "skill skills"},
 		{tagRun, "execute exec run call invoke start", "script scripts skillscript skillscripts skill skills"},
 	} {
 		for verb := range strings.FieldsSeq(l.verbs) {
@@ -189,7 +190,7 @@ func (s *scanner) attribute(t *tag, i int) int {
 	switch {
 	case which >= 0:
 		s.set(t, 0, value)
-	case t.tag == tagRead && (name == "path" || name == "file") || t.tag == tagRun && name == "command":
+	case t.tag == tagRead && (name == "path" || name == "file") || t.tag == tagRun && name == "command" || t.tag == tagFind && name == "query":
 		s.set(t, 1, value)
 	}
 	return end

@@ -38,6 +38,7 @@ type SystemOptions struct {
 // A System is what a model is told before a conversation.
 type System struct {
 	Text     string
+	Hint     string                 // for beside the prompt: which of the listed skills stand out, where all are listed
 	Loaded   []contextprovider.Body // the skills whose instructions stand in Text, in their order
 	Listed   []search.Hit           // the skills that Text only lists, best first
 	Omitted  int                    // relevant skills that are not listed for lack of room
@@ -67,7 +68,7 @@ func SystemPrompt(ctx context.Context, c Catalog, a *search.Agent, prompt string
 	if err != nil {
 		return System{}, err
 	}
-	s := System{Loaded: p.loaded, Listed: b.Skills, Omitted: b.Omitted, Problems: append(p.problems, b.Problems...), Ranking: b.Ranking}
+	s := System{Hint: unmarked(b.Hint), Loaded: p.loaded, Listed: b.Skills, Omitted: b.Omitted, Problems: append(p.problems, b.Problems...), Ranking: b.Ranking}
 	s.Text = unmarked(joined(p.text, b.Text))
 	s.Tokens = words.Tokens(s.Text)
 	return s, nil

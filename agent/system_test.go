@@ -105,11 +105,12 @@ func TestSystemPrompt(t *testing.T) {
 		t.Errorf("the rules for paths stand there %d times", n)
 	}
 
-	s = system(t, c, nil, "use the bread skill", nil)
-	if block, err := c.Block(t.Context(), "use the bread skill", repertoire.Budget{}, nil); err != nil || s.Text != block.Text || s.Text == "" {
+	relevant := &agent.SystemOptions{Budget: contextprovider.Budget{Offer: contextprovider.Relevant}}
+	s = system(t, c, nil, "use the bread skill", relevant)
+	if block, err := c.Block(t.Context(), "use the bread skill", relevant.Budget, nil); err != nil || s.Text != block.Text || s.Text == "" {
 		t.Errorf("for nobody: %s, %v", s.Text, err)
 	}
-	if s = system(t, c, &repertoire.Agent{Name: "a"}, "thanks", nil); s.Text != "" {
+	if s = system(t, c, &repertoire.Agent{Name: "a"}, "thanks", relevant); s.Text != "" {
 		t.Errorf("of nothing: %s", s.Text)
 	}
 }
@@ -177,13 +178,14 @@ func TestSystemBudget(t *testing.T) {
 	c, _ := kitchen(t, repertoire.Config{})
 	a := &repertoire.Agent{Name: "a", Include: repertoire.Rules{Names: []string{"*"}}, Prompt: "You cook.", Uses: []string{"long", "dough"}, Instructions: "Clean up."}
 	prompt := "use the bread skill"
-	full := system(t, c, a, prompt, nil)
+	only := contextprovider.Budget{Offer: contextprovider.Relevant}
+	full := system(t, c, a, prompt, &agent.SystemOptions{Budget: only})
 	if loaded(full) != "long dough" || listed(full) != "bread" {
 		t.Fatalf("loaded %s, listed %s", loaded(full), listed(full))
 	}
 	seen := make(map[string]bool)
 	for tokens := full.Tokens + 10; tokens > 0; tokens -= 7 {
-		s := system(t, c, a, prompt, &agent.SystemOptions{Tokens: tokens})
+		s := system(t, c, a, prompt, &agent.SystemOptions{Tokens: tokens, Budget: only})
 		seen[loaded(s)+"; "+listed(s)] = true
 		whole := 0
 		for _, b := range s.Loaded {

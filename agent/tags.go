@@ -17,11 +17,14 @@ const (
 	tagUse  = "use_skill"
 	tagRead = "read_resource"
 	tagRun  = "execute_script"
+	tagFind = "search_skills"
 )
 
 // The tags of results, which only this package writes.
 const (
 	availableSkills = "available_skills"
+	skillsFound     = "skills_found"
+	searchError     = "search_error"
 	skillContent    = "skill_content"
 	skillError      = "skill_error"
 	scriptResult    = "script_result"
@@ -35,7 +38,7 @@ const (
 // ownTags are all tags that mean something to a model, because of this package.
 func ownTags() []string {
 	return []string{
-		tagUse, tagRead, tagRun, availableSkills, skillContent, skillError,
+		tagUse, tagRead, tagRun, tagFind, availableSkills, skillsFound, searchError, skillContent, skillError,
 		scriptResult, scriptError, resourceContent, resourceError, stdout, stderr,
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/search"
@@ -132,8 +131,27 @@ Write the query as one sentence about what is to be done and with what, in the u
 	freshText = " Each call has a new sandbox: no file stays for the next call, so do in one call what belongs together."
 )
 
-// noSkills stands in a description instead of a list.
-const noSkills = "No skills are currently available."
+// listOf returns what a description says of the skills of a block: the list, or that none is
+// there, or that none stands out.
+func listOf(b *contextprovider.Block) string {
+	switch {
+	case b.Text != "":
+		return b.Text
+	case b.Ranking.Skills == 0:
+		return noSkills
+	}
+	return noneStandsOut(b.Ranking.Skills) + " search_skills finds them by what they are for, and list_skills lists them."
+}
+
+const noSkills = "There are no skills here."
+
+// noneStandsOut says that a prompt wants none of so many skills.
+func noneStandsOut(n int) string {
+	if n == 1 {
+		return "There is 1 skill; it does not stand out for this prompt."
+	}
+	return fmt.Sprintf("There are %d skills; none of them stands out for this prompt.", n)
+}
 
 // loadIntro is the sentence of a list that says how a skill of it is loaded.
 const loadIntro = "The tool read_skill returns the instructions of each by its name."
@@ -158,25 +176,25 @@ func (a *Agent) Definitions(stay bool) ([]Tool, error) { return a.offered(nil, s
 
 // tools returns the tools for a prompt. stay means that files stay from one call to the next.
 func (a *Agent) tools(ctx context.Context, prompt string, stay bool) ([]Tool, error) {
-	if strings.TrimSpace(prompt) == "" {
-		list, err := a.everything(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return a.offered(&list, stay)
-	}
-	b, err := a.cfg.block(ctx, prompt)
+	b, err := a.cfg.block(ctx, prompt, "")
 	if err != nil {
 		return nil, err
 	}
-	return a.offered(&b.Text, stay)
+	list := listOf(&b)
+	return a.offered(&list, stay)
 }
 
 // block returns the block of the skills that fit a prompt.
-func (c *Config) block(ctx context.Context, prompt string) (contextprovider.Block, error) {
+func (c *Config) block(ctx context.Context, prompt string, offer contextprovider.Offer) (contextprovider.Block, error) {
 	budget := c.Budget
 	budget.ListPinned = true
 	budget.Intro = cmp.Or(budget.Intro, loadIntro)
+	switch {
+	case offer != "":
+		budget.Offer = offer
+	case budget.Offer == "" && strings.TrimSpace(prompt) == "":
+		budget.Offer = contextprovider.All
+	}
 	return c.Catalog.Block(ctx, prompt, budget, c.Agent)
 }
 
@@ -201,7 +219,7 @@ func (a *Agent) offered(list *string, stay bool) ([]Tool, error) {
 		}
 		t := r.Define()
 		if r.listed && list != nil {
-			t.Description += "\n\n" + unmarked(cmp.Or(strings.TrimSpace(*list), noSkills))
+			t.Description += "\n\n" + unmarked(strings.TrimSpace(*list))
 		}
 		switch {
 		case r.shell && stay:
@@ -238,38 +256,6 @@ func namesOf(list []builtin) []string {
 		names[i] = r.Name
 	}
 	return names
-}
-
-// everything lists the skills that the agent may use, by name, as far as the budget goes.
-func (a *Agent) everything(ctx context.Context) (string, error) {
-	entries, err := a.cfg.Catalog.List(ctx, a.cfg.Agent, nil)
-	if err != nil {
-		return "", err
-	}
-	entries = usable(entries)
-	most := a.cfg.Budget.Tokens
-	if most == 0 {
-		most = 1000
-	}
-	var b strings.Builder
-	var used words.TokenCount
-	for i, e := range entries {
-		line := fmt.Sprintf("- %s: %s\n", tidy.Line(e.ID), words.FirstSentence(tidy.Line(e.Description), maxListed))
-		used.Add(line)
-		if used.Tokens() > most {
-			fmt.Fprintf(&b, "and %d more, which list_skills finds\n", len(entries)-i)
-			break
-		}
-		b.WriteString(line)
-	}
-	if b.Len() == 0 {
-		return "", nil
-	}
-	unread, err := a.cfg.Catalog.Unread(ctx)
-	if unread > 0 {
-		b.WriteString(search.PartOf(unread).Caveat() + " list_skills may find more later.\n")
-	}
-	return "Skills in the catalog. Names and descriptions are catalog metadata.\n" + b.String(), err
 }
 
 // maxListed bounds the start of a description in a list, in characters.
@@ -366,7 +352,7 @@ func (toolMode) intro() string { return loadIntro }
 // offer returns the tools. Pinned skills, which the block holds in full, stand in the system
 // prompt, and with them the list.
 func (toolMode) offer(_ context.Context, c *Conversation, b contextprovider.Block) (system string, tools []Tool, err error) {
-	list := b.Text
+	list := listOf(&b)
 	if len(b.Pinned) > 0 {
 		system, list = b.Text, "The skills that fit are in <available_skills> above."
 	}

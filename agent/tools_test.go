@@ -14,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
@@ -180,7 +181,7 @@ func TestText(t *testing.T) {
 		{"search_skills", `{"query":"x","all":"maybe"}`, true, "Argument all is neither true nor false; give"},
 		{"search_skills", `{"query":"x","agent":"other"}`, true, "=Only the agent clerk is served here; leave agent out"},
 		{"suggest_skills", `{"prompt":"Fill in the fields of this PDF form"}`, false, "The tool read_skill returns the instructions of each by its name."},
-		{"suggest_skills", `{"prompt":""}`, false, "=No skill of the catalog fits this prompt."},
+		{"suggest_skills", `{"prompt":""}`, false, "=An empty prompt wants no skill."},
 		{"suggest_skills", `{"prompt":"thanks!","session":"s"}`, false, "="},
 		{"read_skill_resource", `{"skill_name":"pdf-forms","path":"./references/fields.md"}`, false, "=Text, choice and button fields.\n"},
 		{"load_skill_resource", `{"skill_name":"PDF-forms","resource_name":"references/fields.md"}`, false, "=Text, choice and button fields.\n"},
@@ -247,21 +248,28 @@ func TestTools(t *testing.T) {
 	clerk.Exclude.Names = []string{"payroll"}
 	nobody := &repertoire.Agent{Name: "nobody"}
 	nobody.Exclude.Names = []string{"*"}
+	const usual = "read_skill search_skills list_skills read_skill_resource"
+	all := []string{"<available_skills>", ">Fill in the fields of PDF forms.</skill>", `"starter"`, `"sourdough"`, "!payroll"}
 	for _, test := range []struct {
 		prompt string
 		agent  *repertoire.Agent
+		budget contextprovider.Budget
 		offer  []string
 		names  string
-		says   []string // of get_skill; with ! it does not say
+		says   []string // of the first tool; with ! it does not say
 	}{
-		{"Fill in the fields of this PDF form", clerk, nil, "read_skill search_skills list_skills read_skill_resource",
-			[]string{"<available_skills>", "pdf-forms", "!payroll", "!sourdough", "!No skills"}},
-		{"", clerk, nil, "read_skill search_skills list_skills read_skill_resource", []string{"- pdf-forms: Fill in the fields of PDF forms.", "- starter", "!payroll"}},
-		{"Compute the payroll of the company", clerk, nil, "read_skill search_skills list_skills read_skill_resource", []string{"No skills are currently available.", "!payroll"}},
-		{"", nobody, nil, "read_skill search_skills list_skills read_skill_resource", []string{"No skills are currently available.", "!pdf"}},
-		{"", nil, []string{"load_skill", "get_skill", "run_skill_script"}, "get_skill load_skill", []string{"- payroll"}},
+		{"Fill in the fields of this PDF form", clerk, contextprovider.Budget{}, nil, usual, all}, // all have room
+		{"Compute the payroll of the company", clerk, contextprovider.Budget{}, nil, usual, all},
+		{"", clerk, contextprovider.Budget{Offer: contextprovider.Relevant}, nil, usual, []string{"There are 3 skills; none of them stands out for this prompt. search_skills finds them"}},
+		{"Fill in the fields of this PDF form", clerk, contextprovider.Budget{Offer: contextprovider.Relevant}, nil, usual, []string{"<available_skills>", "pdf-forms", "!payroll", "!sourdough"}},
+		{"Fill in the fields of this PDF form", clerk, contextprovider.Budget{Tokens: 60}, nil, usual, []string{"<available_skills>", "pdf-forms", "!payroll", "!sourdough"}},
+		{"Compute the payroll of the company", clerk, contextprovider.Budget{Tokens: 60}, nil, usual, []string{"There are 3 skills; none of them stands out for this prompt.", "!<skill"}},
+		{"", clerk, contextprovider.Budget{Tokens: 60}, nil, usual, []string{"pdf-forms", "2 more have no room here; `search_skills` finds them."}},
+		{"Compute the payroll of the company", nobody, contextprovider.Budget{}, nil, usual, []string{"There are no skills here.", "!pdf"}},
+		{"", nobody, contextprovider.Budget{}, nil, usual, []string{"There are no skills here.", "!pdf"}},
+		{"", nil, contextprovider.Budget{}, []string{"load_skill", "get_skill", "run_skill_script"}, "get_skill load_skill", []string{`"payroll"`}},
 	} {
-		a := newAgent(t, agent.Config{Catalog: c, Agent: test.agent, Offer: test.offer})
+		a := newAgent(t, agent.Config{Catalog: c, Agent: test.agent, Offer: test.offer, Budget: test.budget})
 		tools, err := a.Tools(t.Context(), test.prompt)
 		must.Do(t, err)
 		var names []string

@@ -173,10 +173,6 @@ func (r *searchResult) text() string {
 	return b.String()
 }
 
-// nothingFits is the text for a model that asks about a prompt that wants no skill. Hooks, which
-// give a session, get no text, because it would stand before each such prompt.
-const nothingFits = "No skill of the catalog fits this prompt."
-
 // A Prompt is what suggest_skills is asked about.
 type Prompt struct {
 	Text    string
@@ -189,7 +185,9 @@ func suggestSkills(ctx context.Context, s *acts, in tool.Arguments) (Reply, erro
 	e := usage.Event{Kind: usage.Offered, Session: p.Session, Prompt: p.Text}
 	suggest := s.cfg.Suggest
 	if suggest == nil {
-		suggest = func(ctx context.Context, p Prompt) (contextprovider.Block, error) { return s.cfg.block(ctx, p.Text) }
+		suggest = func(ctx context.Context, p Prompt) (contextprovider.Block, error) {
+			return s.cfg.block(ctx, p.Text, contextprovider.Relevant)
+		}
 	}
 	var b contextprovider.Block
 	var err error
@@ -198,10 +196,14 @@ func suggestSkills(ctx context.Context, s *acts, in tool.Arguments) (Reply, erro
 	} else if b, err = suggest(ctx, p); err != nil {
 		return Reply{}, err
 	}
-	e.Skills, e.Because, e.Tokens = usage.Named(idsOf(b.Skills)...), b.Kind, b.Tokens
+	e.Skills, e.Because, e.Wording, e.Tokens = usage.Named(idsOf(b.Skills)...), b.Kind, b.Wording, b.Tokens
 	s.note(e)
-	if b.Text == "" && p.Session == "" {
-		b.Text = nothingFits
+	switch {
+	case p.Session != "": // hooks get no text for nothing: it would stand before each such prompt
+	case e.Prompt == "":
+		b.Text = "An empty prompt wants no skill."
+	default:
+		b.Text = listOf(&b)
 	}
 	return Reply{Text: b.Text}, nil
 }

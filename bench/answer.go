@@ -118,7 +118,7 @@ func (m *meter) open(ctx context.Context, list []leg) (legs []*openLeg, err erro
 			return legs, err
 		}
 		for _, p := range m.prompts {
-			b, err := o.catalog.Block(ctx, p, repertoire.Budget{Command: "skills"}, nil)
+			b, err := o.catalog.Block(ctx, p, repertoire.Budget{Command: "skills", Offer: contextprovider.Relevant}, nil)
 			if err != nil {
 				return legs, err
 			}
@@ -205,7 +205,7 @@ func (m *meter) ask(ctx context.Context, c catalog, clients int, while time.Dura
 					return
 				}
 				ms, err := timed(func() error {
-					_, err := c.Block(ctx, m.prompts[at], repertoire.Budget{Command: "skills"}, nil)
+					_, err := c.Block(ctx, m.prompts[at], repertoire.Budget{Command: "skills", Offer: contextprovider.Relevant}, nil)
 					return err
 				})
 				lists[n], errs[n] = append(lists[n], ms), errors.Join(err, ctx.Err())

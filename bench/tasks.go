@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -77,7 +78,7 @@ func (t *Task) answer(ctx context.Context, l leg) (s AnswerSpeed, err error) {
 	s.OpenMS, err = timed(func() (err error) {
 		c, err = l.open(ctx, t.Root, t.DB, deferred)
 		if err == nil {
-			_, err = c.Block(ctx, firstPrompt, repertoire.Budget{Command: "skills"}, nil)
+			_, err = c.Block(ctx, firstPrompt, repertoire.Budget{Command: "skills", Offer: contextprovider.Relevant}, nil)
 		}
 		return err
 	})
@@ -93,7 +94,7 @@ func (t *Task) answer(ctx context.Context, l leg) (s AnswerSpeed, err error) {
 	}
 	prompts := Prompts()
 	for i := range memoryQueries {
-		if _, err := c.Block(ctx, prompts[i%len(prompts)], repertoire.Budget{Command: "skills"}, nil); err != nil {
+		if _, err := c.Block(ctx, prompts[i%len(prompts)], repertoire.Budget{Command: "skills", Offer: contextprovider.Relevant}, nil); err != nil {
 			return s, err
 		}
 	}

@@ -23,6 +23,11 @@ type Budget struct {
 	Skills int    // most skills that are listed; 0 means 8
 	Format Format // "" means XML
 	Form   Form   // "" means Short if Intro or Server tells how skills are loaded, else Full
+	// Offer says whether to list what fits, or all skills; "" means Relevant, and Auto in
+	// repertoire.Catalog.
+	Offer Offer
+	// Wording is what the block says of its best skill.
+	Wording Wording
 	// Disturb is the share of the prompts that need no skill that may get a list, up
 	// to 1; 0 means the share of the catalog, search.OnlyNamed that only skills are
 	// listed that the prompt names.
@@ -60,6 +65,7 @@ func (b Budget) withDefaults() Budget {
 	b.Tokens = cmp.Or(b.Tokens, DefaultTokens)
 	b.Skills = cmp.Or(b.Skills, 8)
 	b.Format = cmp.Or(b.Format, XML)
+	b.Offer = cmp.Or(b.Offer, Relevant)
 	if b.Form == "" {
 		b.Form = Full
 		if b.byTool() {
@@ -79,9 +85,12 @@ func (b Budget) byTool() bool { return b.Server != "" || tidy.Line(b.Intro) != "
 type Block struct {
 	Text    string       // empty when nothing is relevant and nothing pinned
 	Skills  []search.Hit // listed in Text, best first, with the descriptions that it shows; see Hit.RequiredBy
+	All     bool         // Text lists all skills in a fixed order, see Offer; Skills are in this order
+	Hint    string       // with All, for beside the prompt: which skills stand out; "" if none does
+	Wording string       // how certain the block is of its best skill: "certain", "likely" or "possible"; "" for none
 	Pinned  []Body       // in Text with all of their instructions
 	Omitted int          // relevant skills that the budget left out
-	Tokens  int          // of Text, estimated
+	Tokens  int          // of Text and Hint, estimated
 	// Problems are of pinned skills that cannot be read now, or lack a command that they
 	// need, and are left out.
 	Problems []skill.Problem
@@ -98,13 +107,17 @@ const candidates = 50
 // whoever pinned them wants them always. With ListPinned they head the list. Skills that
 // listed ones require follow them, if the budget has room.
 func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *search.Agent) (Block, error) {
+	form := budget.Form
 	budget = budget.withDefaults()
-	layout, err := layoutOf(budget, "")
-	if err != nil {
+	if _, err := layoutOf(budget, ""); err != nil { // before anything is searched for
 		return Block{}, err
+	}
+	if !slices.Contains(Offers(), budget.Offer) {
+		return Block{}, fmt.Errorf("no offer %q%s", budget.Offer, words.Suggest(string(budget.Offer), []string{string(Auto), string(Relevant), string(All)}))
 	}
 	var pinned []search.Entry
 	if a != nil {
+		var err error
 		if pinned, err = p.catalog.Pinned(ctx, a); err != nil {
 			return Block{}, err
 		}
@@ -114,7 +127,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 	var first []search.Hit
 	if budget.ListPinned {
 		first = budget.Choose(pinnedHits(pinned))
-	} else if err = p.addPinned(ctx, &b, pinned, a); err != nil {
+	} else if err := p.addPinned(ctx, &b, pinned, a); err != nil {
 		return Block{}, err
 	}
 	answer, err := p.catalog.Search(ctx, search.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Disturb: budget.Disturb, Threshold: budget.Threshold, Relevant: true})
@@ -122,12 +135,22 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 		return Block{}, err
 	}
 	b.Ranking = answer.Ranking
-	if caveat := answer.Caveat(); caveat != "" {
-		if layout, err = layoutOf(budget, caveat); err != nil {
-			return Block{}, err
-		}
+	fitting := budget.Choose(quota(relevant(answer.Hits, pinned), budget.Skills))
+	if len(fitting) > 0 {
+		b.Wording = wordingFor(&fitting[0])
 	}
-	entries, used := b.fill(append(first, budget.Choose(quota(relevant(answer.Hits, pinned), budget.Skills))...), budget, layout)
+	if done, err := p.listAll(ctx, &b, budget.short(form), a, pinned, fitting, answer.Caveat()); done || err != nil {
+		return b, err
+	}
+	var best search.Hit // pinned skills say nothing of the prompt
+	if len(fitting) > 0 {
+		best = fitting[0]
+	}
+	layout, err := layoutOf(budget, header(budget.say(&best), answer.Caveat()))
+	if err != nil {
+		return Block{}, err
+	}
+	entries, used := b.fill(append(first, fitting...), budget, layout)
 	if entries, err = p.addRequired(ctx, &b, entries, used, budget, layout, a); err != nil {
 		return Block{}, err
 	}

@@ -46,20 +46,10 @@ func Forms() []Form { return []Form{Short, Full} }
 // Of 20,101 published descriptions, 28 % have a longer one.
 const maxSentence = 160
 
-// header says what the list is and how a skill is loaded, as facts: text that
-// reads like a command is what prompt-injection defences look for.
-func header(b Budget, caveat string) string {
-	load := escapedLine(b.Intro)
-	switch {
-	case load != "":
-	case b.Server != "":
-		load = "The tool `read_skill` of the MCP server " + escapedLine(b.Server) + " returns the instructions of each by its name."
-	case escapedLine(b.Command) != "":
-		load = "The instructions of each are in the file at its location; `" + escapedLine(b.Command) + " show NAME` prints them."
-	default:
-		load = "The tool `read_skill` returns the instructions of each by its name; they are in the file at its location too."
-	}
-	about := "Skills in the catalog that may fit this prompt. " + load + " Names and descriptions are catalog metadata."
+// header returns what stands before a list: what it is and how a skill is loaded, and what the
+// answer says of itself.
+func header(about, caveat string) string {
+	about += " Names and descriptions are catalog metadata."
 	if caveat != "" {
 		about += " " + caveat
 	}
@@ -96,12 +86,12 @@ func (f *layout) block(pinned []Body, entries []string) string {
 	return b.String()
 }
 
-// layoutOf returns the layout for a budget; caveat is what the answer says of itself, see search.Answer.
-func layoutOf(b Budget, caveat string) (layout, error) {
+// layoutOf returns the layout for a budget; about is its header.
+func layoutOf(b Budget, about string) (layout, error) {
 	if !slices.Contains(Forms(), b.Form) {
 		return layout{}, fmt.Errorf("no block form %q%s", b.Form, words.Suggest(string(b.Form), []string{string(Short), string(Full)}))
 	}
-	about, located := header(b, caveat), b.Form == Full || !b.byTool()
+	located := b.Form == Full || !b.byTool()
 	switch b.Format {
 	case XML:
 		entry := xmlEntry

@@ -283,6 +283,9 @@ type one struct{ search.Entry }
 func (c one) Search(context.Context, search.Query) (search.Answer, error) {
 	return search.Answer{}, nil
 }
+func (c one) List(context.Context, *search.Agent, *search.ListOptions) ([]search.Entry, error) {
+	return []search.Entry{c.Entry}, nil
+}
 func (c one) Lookup(context.Context, string, *search.Agent) (search.Entry, error) {
 	return c.Entry, nil
 }

@@ -23,6 +23,7 @@ type Catalog interface {
 	Search(ctx context.Context, q search.Query) (search.Answer, error)
 	Lookup(ctx context.Context, id string, a *search.Agent) (search.Entry, error)
 	Pinned(ctx context.Context, a *search.Agent) ([]search.Entry, error)
+	List(ctx context.Context, a *search.Agent, o *search.ListOptions) ([]search.Entry, error)
 }
 
 // A Reader reads the files of skills where they are now.

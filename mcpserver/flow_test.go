@@ -42,7 +42,7 @@ func TestFlow(t *testing.T) {
 		{"read_skill_resource", object{"id": "pdf-forms", "path": "references/fields.md", "lines": "2"}, "Lines 2-2 of 4 of references/fields.md:\ntwo\n"},
 		{"read_skill", object{"name": "pdf-form"}, "Skill 'pdf-form' not found; did you mean pdf-forms?"},
 		{"read_skill_resource", object{"name": "pdf-forms"}, "Argument path is missing; give a JSON object with name"},
-		{"suggest_skills", object{"prompt": "thanks!"}, "No skill of the catalog fits this prompt."},
+		{"suggest_skills", object{"prompt": "thanks!"}, "none of them stands out for this prompt. search_skills finds them"},
 	}
 	var mu sync.Mutex
 	texts := make(map[int]string) // by call

@@ -350,7 +350,7 @@ func TestSuggestEvent(t *testing.T) {
 	stop()
 	must.Do(t, <-ended)
 	want := []usage.Event{
-		{Kind: usage.Offered, Call: "suggest_skills", Skills: usage.Named("post"), Session: "s", Prompt: "fetch the letters"},
+		{Kind: usage.Offered, Call: "suggest_skills", Skills: usage.Named("post"), Session: "s", Prompt: "fetch the letters", Wording: "likely"},
 		{Kind: usage.Listed, Call: api.Path},
 		{Kind: usage.Loaded, Call: "read_skill", Skills: usage.Named("post")},
 	}

@@ -123,7 +123,7 @@ func New(c Catalog, opts *Options) *Server {
 			if p.History != nil {
 				return p.History.Suggest(ctx, c, p.Text, *p.Budget, a)
 			}
-			return c.Block(ctx, p.Text, contextprovider.Budget{Server: cmp.Or(s.opts.Name, DefaultName)}, a)
+			return c.Block(ctx, p.Text, contextprovider.Budget{Server: cmp.Or(s.opts.Name, DefaultName), Offer: contextprovider.Relevant}, a)
 		}
 	}
 	// The tools never change; a changed catalog changes the resources. There are no

@@ -114,7 +114,7 @@ func TestObserve(t *testing.T) {
 	c.must("resources/list", nil)
 	c.close()
 	for i, want := range []usage.Event{
-		{Kind: usage.Offered, Call: "suggest_skills", Skills: usage.Named("pdf-forms"), Prompt: "please fill in the fields of this PDF form"},
+		{Kind: usage.Offered, Call: "suggest_skills", Skills: usage.Named("pdf-forms"), Prompt: "please fill in the fields of this PDF form", Wording: "certain"},
 		{Kind: usage.Loaded, Call: "read_skill", Stale: true, Skills: usage.Named("pdf-base")},
 		{Kind: usage.Listed, Call: "skills/get", Failed: true},
 		{Call: "resources/list"},

@@ -146,7 +146,7 @@ func TestSuggestSkills(t *testing.T) {
 		if text, _ := c.tool("suggest_skills", object{"prompt": prompt, "session": "s"}); text != "" {
 			t.Errorf("a hook, %q: %q", prompt, text)
 		}
-		if text, _ := c.tool("suggest_skills", object{"prompt": prompt}); text != "No skill of the catalog fits this prompt." {
+		if text, _ := c.tool("suggest_skills", object{"prompt": prompt}); !strings.Contains(text, "none of them stands out") && text != "An empty prompt wants no skill." {
 			t.Errorf("a model, %q: %q", prompt, text)
 		}
 	}

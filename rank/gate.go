@@ -148,6 +148,10 @@ func (l Logit) demand(rest []*Scored, in Known) Demand {
 // DefaultRate is the share of the prompts that need no skill that may get an offer.
 const DefaultRate = .1
 
+// leastThreshold is the least threshold of a rate below 1: in a catalog of a few skills that are
+// ranked by text, hardly any prompt that needs no skill has a demand at all.
+const leastThreshold = .01
+
 // A RatePoint says which demand only a share of the prompts that need no skill exceeds in
 // a typical catalog.
 type RatePoint struct {
@@ -157,8 +161,8 @@ type RatePoint struct {
 
 // ThresholdFor returns the threshold at which at most a share of the prompts that need no
 // skill gets an offer. background are the demands of such prompts in this catalog, in rising
-// order; if there are none, the threshold is that of a typical catalog. A rate of 0 gives a
-// threshold that no prompt reaches, a rate of 1 one that all reach.
+// order; if there are none, the threshold is that of a typical catalog. No threshold is below
+// 1 %, but a rate of 1 gives one that all prompts reach; a rate of 0 gives one that none does.
 func (g Gate) ThresholdFor(rate float64, background []float32) float64 {
 	switch {
 	case rate <= 0:
@@ -166,9 +170,9 @@ func (g Gate) ThresholdFor(rate float64, background []float32) float64 {
 	case rate >= 1:
 		return 0
 	case len(background) > 0:
-		return probability(exceeded(background, rate))
+		return max(leastThreshold, probability(exceeded(background, rate)))
 	case len(g.Prior) > 0:
-		return probability(g.prior(rate))
+		return max(leastThreshold, probability(g.prior(rate)))
 	}
 	return g.Threshold
 }

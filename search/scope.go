@@ -28,6 +28,7 @@ type Agent struct {
 	Prompt       string // its role; "" means none
 	Instructions string // that stand after the skills that it uses; "" means none
 
+	Offer   string // how many of its skills a program lists that may choose, see contextprovider.Offer; "" means the default
 	Script  Script // how scripts of skills run for it
 	Foreign bool   // somebody else may have written it: Script only narrows what else holds, see ScriptFor
 

@@ -83,6 +83,7 @@ type Ranking struct {
 	Demand     rank.Demand
 	Threshold  float64
 	Background Background // what Threshold follows from
+	Skills     int        // how many skills were searched: those that are offered in the scope
 	// Unread is how many sources of the catalog have not been read yet, see Searcher.Unread:
 	// what is not found may still be there.
 	Unread int
@@ -239,7 +240,7 @@ func (x *ranker) retrieve(ctx context.Context, q Query, f func(*retrieval) error
 		if r.lower, err = x.scopes.lowerIn(v); err != nil {
 			return err
 		}
-		r.Kind, r.Unread, r.AsOf = string(intent.Of(text)), x.scopes.unread(v.Set), x.asOf()
+		r.Kind, r.Unread, r.AsOf, r.Skills = string(intent.Of(text)), x.scopes.unread(v.Set), x.asOf(), v.Scope.Visible
 		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
 		err = x.find(ctx, r, text, func() (p snapshot.Point) {
 			p, r.Mode = embedded()

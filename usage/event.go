@@ -51,6 +51,7 @@ type Event struct {
 
 	Prompt  string `json:"-"` // that skills were offered or searched for
 	Because string `json:"-"` // why a prompt wants no skill: "reply", "log" and so on; "" for all others
+	Wording string `json:"-"` // how certain an offer was of its best skill, see contextprovider.Wording; "" for nothing offered
 	Err     error  `json:"-"` // why it failed
 	Failed  bool   `json:"-"` // a request was answered with an error
 	Stale   bool   `json:"-"` // of Loaded: the skill has changed since it was indexed
@@ -106,6 +107,7 @@ type line struct {
 	File    string      `json:"file,omitempty"`
 	Prompt  string      `json:"prompt,omitempty"` // shortened; only if the user wants prompts in the log
 	Because string      `json:"because,omitempty"`
+	Wording string      `json:"wording,omitempty"`
 	Exit    int         `json:"exit,omitempty"`
 	Took    float64     `json:"seconds,omitempty"`
 	Tokens  int         `json:"tokens,omitempty"`
@@ -119,7 +121,7 @@ type lineSkill struct {
 // lineOf returns the line of an event, without a time. It cuts what clients chose.
 func lineOf(e *Event) line {
 	cut := func(s string) string { return tidy.Cut(s, maxText) }
-	l := line{Kind: e.Kind, Client: cut(e.Client), Session: cut(e.Session), Agent: cut(e.Agent), File: cut(e.What), Because: cut(e.Because), Exit: e.Exit,
+	l := line{Kind: e.Kind, Client: cut(e.Client), Session: cut(e.Session), Agent: cut(e.Agent), File: cut(e.What), Because: cut(e.Because), Wording: cut(e.Wording), Exit: e.Exit,
 		Prompt: tidy.Clean(tidy.Shorten(e.Prompt, maxPrompt)), Tokens: e.Tokens}
 	switch e.Kind {
 	case Ran:
@@ -135,7 +137,7 @@ func lineOf(e *Event) line {
 
 // event returns the event of a line.
 func (l *line) event() Event {
-	e := Event{Time: l.Time, Kind: l.Kind, Client: l.Client, Session: l.Session, Agent: l.Agent, What: l.File, Prompt: l.Prompt, Because: l.Because, Exit: l.Exit,
+	e := Event{Time: l.Time, Kind: l.Kind, Client: l.Client, Session: l.Session, Agent: l.Agent, What: l.File, Prompt: l.Prompt, Because: l.Because, Wording: l.Wording, Exit: l.Exit,
 		Duration: time.Duration(l.Took * float64(time.Second)), Tokens: l.Tokens}
 	for _, s := range l.Skills {
 		e.Skills = append(e.Skills, Skill(s))

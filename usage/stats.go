@@ -21,11 +21,12 @@ type Stats struct {
 	Needed  int `json:"needed"`  // of these, how many were no replies, logs, code and the like
 	Silent  int `json:"silent"`  // of the needed, how many got no skill
 
-	Clients []Client `json:"clients"` // by name
-	Skills  []Count  `json:"skills"`  // that were offered, searched, loaded, read or run, the most offered first
-	Never   []string `json:"never"`   // IDs of the skills of the catalog that were never offered
-	Gaps    []Gap    `json:"gaps"`    // prompts that got nothing, the most frequent first; none without prompts in the log
-	Misses  []Miss   `json:"misses"`  // loads of skills that the session had not been offered, the most frequent first
+	Clients  []Client  `json:"clients"`  // by name
+	Wordings []Wording `json:"wordings"` // how often offers were followed, by how certain they were; see contextprovider.Wording
+	Skills   []Count   `json:"skills"`   // that were offered, searched, loaded, read or run, the most offered first
+	Never    []string  `json:"never"`    // IDs of the skills of the catalog that were never offered
+	Gaps     []Gap     `json:"gaps"`     // prompts that got nothing, the most frequent first; none without prompts in the log
+	Misses   []Miss    `json:"misses"`   // loads of skills that the session had not been offered, the most frequent first
 }
 
 // A Client says what one client reported.
@@ -34,6 +35,13 @@ type Client struct {
 	Prompts int    `json:"prompts"`
 	Offers  int    `json:"offers"` // of skills
 	Loads   int    `json:"loads"`  // 0 may mean that its loads are not seen
+}
+
+// A Wording says what became of the blocks that spoke of their best skill with one certainty.
+type Wording struct {
+	Name     string `json:"name"` // "certain", "likely" or "possible"
+	Offers   int    `json:"offers"`
+	Followed int    `json:"followed"` // of these, after how many the session loaded the best skill
 }
 
 // A Count counts the events of one skill.
@@ -90,6 +98,7 @@ type counter struct {
 	ids              []string
 	clients          map[string]*Client
 	skills           map[string]*Count
+	wordings         map[string]*Wording
 	gaps             map[string]int
 	misses           map[string]*Miss
 	sessions         map[string]*session
@@ -98,12 +107,13 @@ type counter struct {
 
 // A session is what is known of one session.
 type session struct {
-	offered, searched, loaded map[string]bool // by ID
-	prompt                    string          // the last one that got nothing
+	offered, searched, loaded map[string]bool   // by ID
+	wording                   map[string]string // by ID of the best skill of the last such block
+	prompt                    string            // the last one that got nothing
 }
 
 func newCounter(entries []search.Entry) *counter {
-	c := &counter{byID: make(map[string]string), byLocation: make(map[string]string), clients: make(map[string]*Client), skills: make(map[string]*Count),
+	c := &counter{byID: make(map[string]string), byLocation: make(map[string]string), clients: make(map[string]*Client), skills: make(map[string]*Count), wordings: make(map[string]*Wording),
 		gaps: make(map[string]int), misses: make(map[string]*Miss), sessions: make(map[string]*session), pending: make(map[string]Event)}
 	for _, e := range entries {
 		c.ids = append(c.ids, e.ID)
@@ -139,7 +149,7 @@ func (c *counter) add(e Event) {
 		client.Prompts++
 		c.prompt(e, s)
 	}
-	for _, used := range e.Skills {
+	for i, used := range e.Skills {
 		id, ok := c.idOf(used)
 		n := c.skills[id]
 		if n == nil {
@@ -151,6 +161,10 @@ func (c *counter) add(e Event) {
 			client.Offers++
 			n.Offered++
 			s.offered[id] = true
+			if i == 0 && e.Wording != "" {
+				s.wording[id] = e.Wording
+				c.worded(e.Wording).Offers++
+			}
 		case Searched:
 			n.Searched++
 			s.searched[id] = true
@@ -219,6 +233,9 @@ func (c *counter) load(n *Count, s *session) {
 	s.loaded[n.ID] = true
 	if s.offered[n.ID] {
 		n.Followed++
+		if w := s.wording[n.ID]; w != "" {
+			c.worded(w).Followed++
+		}
 		return
 	}
 	m := c.misses[n.ID]
@@ -233,11 +250,19 @@ func (c *counter) load(n *Count, s *session) {
 	m.Prompt = cmp.Or(s.prompt, m.Prompt)
 }
 
+// worded returns the counts of a wording.
+func (c *counter) worded(name string) *Wording {
+	if c.wordings[name] == nil {
+		c.wordings[name] = &Wording{Name: name}
+	}
+	return c.wordings[name]
+}
+
 // session returns the session of an event. Events without one belong to no other.
 func (c *counter) session(e Event) *session {
 	s := c.sessions[e.Session]
 	if s == nil || e.Session == "" {
-		s = &session{make(map[string]bool), make(map[string]bool), make(map[string]bool), ""}
+		s = &session{make(map[string]bool), make(map[string]bool), make(map[string]bool), make(map[string]string), ""}
 		c.sessions[e.Session] = s
 	}
 	return s
@@ -254,6 +279,10 @@ func (c *counter) stats() *Stats {
 	s.Clients, s.Skills, s.Never, s.Gaps, s.Misses = []Client{}, []Count{}, []string{}, []Gap{}, []Miss{} // JSON has lists
 	for _, name := range slices.Sorted(maps.Keys(c.clients)) {
 		s.Clients = append(s.Clients, *c.clients[name])
+	}
+	s.Wordings = []Wording{}
+	for _, name := range slices.Sorted(maps.Keys(c.wordings)) {
+		s.Wordings = append(s.Wordings, *c.wordings[name])
 	}
 	for _, n := range c.skills {
 		s.Skills = append(s.Skills, *n)

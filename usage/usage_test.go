@@ -58,6 +58,10 @@ func (d *diary) stats(t *testing.T, names ...string) *usage.Stats {
 func TestStats(t *testing.T) {
 	d := newDiary(t, true)
 	d.add(t, "offered claude s1 pdf cat", "merge them")
+	must.Do(t, d.Add(usage.Event{Kind: usage.Offered, Client: "claude", Session: "s4", Skills: usage.Named("pdf"), Wording: "certain"}))
+	must.Do(t, d.Add(usage.Event{Kind: usage.Offered, Client: "claude", Session: "s5", Skills: usage.Named("pdf", "cat"), Wording: "certain"}))
+	d.add(t, "loaded claude s5 cat", "")
+	d.add(t, "loaded claude s5 pdf", "")
 	d.add(t, "loaded claude s1 pdf", "")
 	d.add(t, "loaded claude s1 pdf", "") // again
 	d.add(t, "read mcp s1 pdf", "")
@@ -69,12 +73,13 @@ func TestStats(t *testing.T) {
 	d.add(t, "loaded codex s2 gone", "")
 	d.add(t, "offered codex s3 cat", "feed it")
 	must.Do(t, d.Add(usage.Event{Kind: usage.Offered, Client: "codex", Session: "s3", Because: "reply", Prompt: "thanks"}))
-	want := &usage.Stats{From: time.Date(2026, 3, 31, 23, 0, 0, 0, time.UTC), Events: 11, Prompts: 5, Needed: 4, Silent: 2,
-		Clients: []usage.Client{{Name: "claude", Prompts: 2, Offers: 2, Loads: 2}, {Name: "codex", Prompts: 3, Offers: 1, Loads: 1}, {Name: "mcp", Loads: 1}},
-		Skills:  []usage.Count{{ID: "cat", Offered: 2}, {ID: "pdf", Offered: 1, Loaded: 2, Read: 1, Followed: 1}, {ID: "gone", Gone: true, Loaded: 1}, {ID: "knife", Searched: 1, Loaded: 1}},
-		Never:   []string{"knife", "other"},
-		Gaps:    []usage.Gap{{Prompt: "sharpen the knife", Times: 2}},
-		Misses:  []usage.Miss{{ID: "gone", Times: 1, Prompt: "sharpen the knife"}, {ID: "knife", Times: 1, Searched: 1, Prompt: "sharpen the knife"}},
+	want := &usage.Stats{From: time.Date(2026, 3, 31, 23, 0, 0, 0, time.UTC), Events: 15, Prompts: 7, Needed: 6, Silent: 2,
+		Clients:  []usage.Client{{Name: "claude", Prompts: 4, Offers: 5, Loads: 4}, {Name: "codex", Prompts: 3, Offers: 1, Loads: 1}, {Name: "mcp", Loads: 1}},
+		Skills:   []usage.Count{{ID: "pdf", Offered: 3, Loaded: 3, Read: 1, Followed: 2}, {ID: "cat", Offered: 3, Loaded: 1, Followed: 1}, {ID: "gone", Gone: true, Loaded: 1}, {ID: "knife", Searched: 1, Loaded: 1}},
+		Wordings: []usage.Wording{{Name: "certain", Offers: 2, Followed: 1}},
+		Never:    []string{"knife", "other"},
+		Gaps:     []usage.Gap{{Prompt: "sharpen the knife", Times: 2}},
+		Misses:   []usage.Miss{{ID: "gone", Times: 1, Prompt: "sharpen the knife"}, {ID: "knife", Times: 1, Searched: 1, Prompt: "sharpen the knife"}},
 	}
 	if diff := cmp.Diff(want, d.stats(t, "pdf", "cat", "knife", "other")); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
@@ -98,7 +99,7 @@ func (s *Site) offerTo(v *visit, a *repertoire.Agent, prompt string) (o offer, e
 		o.Agent, pinned = a.Name, a.Pinned
 	}
 	// List pinned skills instead of reading all their instructions for each character.
-	if o.Block, err = s.catalog.Block(v.Context(), prompt, repertoire.Budget{Command: "skills", ListPinned: true}, a); err != nil {
+	if o.Block, err = s.catalog.Block(v.Context(), prompt, repertoire.Budget{Command: "skills", ListPinned: true, Offer: contextprovider.Relevant}, a); err != nil {
 		return o, err
 	}
 	all, err := s.catalog.Search(v.Context(), repertoire.Query{Text: prompt, Agent: a, Limit: len(o.Skills) + o.Omitted + nearly})

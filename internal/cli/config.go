@@ -44,7 +44,10 @@ const configExample = `  roots:                 # further folders, repositories,
   disturb: 0.1           # at most this share of prompts that need none gets one
   # threshold: 0.6       # instead: least probability that a prompt wants one
   form: full             # of skills in a block: full or short
-  triggers: evidence     # or certain: a prompt with a skill's trigger gets it
+  offer: auto            # chat, tools and libraries list all skills where they
+                         # are few: or relevant, or all
+  wording: {certain: "Load {name} first."}  # what is said of the best skill
+  triggers: {user: certain, project: evidence, "git:a/b": off}  # or one of them
   agents:
     reviewer:            # skills --agent reviewer …
       include: {names: ["review-*"], tags: [quality], sources: [user:.claude]}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,10 @@ import (
 const contextHelp = `Context prints what a model should know of the catalog for a prompt: names,
 descriptions and locations of the relevant skills, best first, within a budget
 of tokens. When no skill is relevant it prints nothing.
+
+--offer all lists all skills in scope instead, the pinned ones and then by name,
+within the budget, and --offer auto does so if all have room in it. So does
+a blank prompt.
 
 The formats are xml (the <available_skills> element of the Agent Skills
 reference, every field escaped), markdown and json. With --form short, each
@@ -39,6 +44,8 @@ room. "skills why NAME PROMPT" explains a decision.
 
 --json prints an object with
   block     the text, empty when nothing is relevant
+  hint      with --offer all or auto, where the block lists all skills: which
+            of them stand out, for beside the prompt
   skills    the listed skills, in the form of "search --json", with the
             descriptions that the block shows; required_by names the skill
             that requires one that is listed only because of that
@@ -56,7 +63,7 @@ room. "skills why NAME PROMPT" explains a decision.
   disturb   as in "search --json"`
 
 func newContextCommand(e env) *cobra.Command {
-	b := repertoire.Budget{Tokens: 1000, Skills: 8, Format: contextprovider.XML, Command: e.name}
+	b := repertoire.Budget{Tokens: 1000, Skills: 8, Format: contextprovider.XML, Command: e.name, Offer: contextprovider.Relevant}
 	var least level
 	cmd := &cobra.Command{
 		Use:     "context PROMPT… | -",
@@ -73,14 +80,21 @@ func newContextCommand(e env) *cobra.Command {
 			case form != "" && !slices.Contains(forms, form):
 				return fmt.Errorf("no form %q%s", form, words.Suggest(form, forms))
 			}
+			if err := checkOffer(b.Offer); err != nil {
+				return err
+			}
 			return cmp.Or(atLeast("budget", b.Tokens, 1), atLeast("max", b.Skills, 1), least.check())
 		}),
 		RunE: e.onPrompt(0, hurry, func(ctx context.Context, s *session, c *catalog, args []string) error {
 			b.Disturb, b.Threshold = least.disturb(), least.threshold()
+			if strings.TrimSpace(args[0]) == "" {
+				b.Offer = contextprovider.All
+			}
 			return runContext(ctx, s.screen, c, args[0], b)
 		}),
 	}
 	least.flags(cmd)
+	offerFlag(cmd, &b.Offer)
 	cmd.Flags().IntVar(&b.Tokens, "budget", b.Tokens, "list skills in at most this `number` of tokens")
 	cmd.Flags().IntVar(&b.Skills, "max", b.Skills, "list at most this `number` of skills")
 	cmd.Flags().StringVar((*string)(&b.Format), "format", string(b.Format), "`syntax` of the block: xml, markdown or json")
@@ -88,21 +102,35 @@ func newContextCommand(e env) *cobra.Command {
 	return cmd
 }
 
+// offerFlag adds the flag that says how many skills are listed.
+func offerFlag(cmd *cobra.Command, offer *contextprovider.Offer) {
+	cmd.Flags().StringVar((*string)(offer), "offer", string(*offer), "list what is `relevant`, all skills in scope, or with auto all if they have room")
+}
+
+// checkOffer returns an error for an unknown value of that flag.
+func checkOffer(offer contextprovider.Offer) error {
+	offers := mapped(contextprovider.Offers(), func(o contextprovider.Offer) string { return string(o) })
+	if offer != "" && !slices.Contains(offers, string(offer)) {
+		return fmt.Errorf("no offer %q%s", offer, words.Suggest(string(offer), offers))
+	}
+	return nil
+}
+
 func runContext(ctx context.Context, ui *screen, c *catalog, prompt string, b repertoire.Budget) error {
 	block, err := c.Block(ctx, prompt, b, c.agent)
 	if err != nil {
 		return err
 	}
-	c.used(usage.Event{Kind: usage.Offered, Prompt: prompt, Because: block.Kind}, mapped(block.Skills, idOf)...)
+	c.used(usage.Event{Kind: usage.Offered, Prompt: prompt, Because: block.Kind, Wording: block.Wording}, mapped(block.Fitting(), idOf)...)
 	for _, p := range block.Problems {
 		ui.note("%v", p)
 	}
 	if ui.json {
 		pinned := mapped(block.Pinned, func(p repertoire.Body) string { return p.Name })
-		return ui.printJSON(contextResult{block.Text, mapped(block.Skills, resultOf), pinned, block.Omitted, block.Tokens,
+		return ui.printJSON(contextResult{block.Text, block.Hint, mapped(block.Skills, resultOf), pinned, block.Omitted, block.Tokens,
 			c.rankingOf(block.Ranking)})
 	}
-	_, err = io.WriteString(ui.stdout, block.Text)
+	_, err = io.WriteString(ui.stdout, block.Text+block.Hint)
 	if _, ok := terminal(ui.stdout); ok && block.Text == "" {
 		noteSilence(ctx, ui, c, block)
 	}
@@ -117,12 +145,12 @@ func noteSilence(ctx context.Context, ui *screen, c *catalog, block repertoire.B
 	why := block.Quiet()
 	switch {
 	case err == nil && skills == 0:
-		ui.note("Nothing fits: there are no skills.")
+		ui.note("There are no skills here.")
 		return
 	case why == "" && block.Omitted > 0:
 		why = "no skill that fits has room in the budget"
 	case why == "":
 		why = "no skill has enough in common with this prompt"
 	}
-	ui.note("Nothing fits: %s. \"skills search\" lists the nearest skills, \"skills why\" explains one.", why)
+	ui.note("None of %s stands out: %s. \"skills search\" lists the nearest, \"skills why\" explains one.", count(skills, "skill"), why)
 }

@@ -162,6 +162,7 @@ func idsOf(entries []repertoire.Entry) []string {
 // contextResult is what "context --json" prints.
 type contextResult struct {
 	Block   string      `json:"block"`
+	Hint    string      `json:"hint,omitempty"`
 	Skills  []resultHit `json:"skills"`
 	Pinned  []string    `json:"pinned,omitempty"`
 	Omitted int         `json:"omitted"`

@@ -61,7 +61,7 @@ type promptSkill struct {
 }
 
 func newPromptCommand(e env) *cobra.Command {
-	o := agent.SystemOptions{Tokens: agent.DefaultSystemTokens, Budget: repertoire.Budget{Command: e.name}}
+	o := agent.SystemOptions{Tokens: agent.DefaultSystemTokens, Budget: repertoire.Budget{Command: e.name, Offer: contextprovider.Relevant}}
 	cmd := &cobra.Command{
 		Use:     "prompt [PROMPT… | -]",
 		Short:   "Print the system prompt of an agent",
@@ -107,10 +107,10 @@ func runPrompt(ctx context.Context, ui *screen, c *catalog, prompt string, o *ag
 		loaded := mapped(system.Loaded, func(b repertoire.Body) promptSkill {
 			return promptSkill{b.ID, b.Name, b.Source, b.Folder, b.Tokens}
 		})
-		return ui.printJSON(promptResult{system.Text, loaded, mapped(system.Listed, resultOf), system.Omitted, append([]skill.Problem{}, system.Problems...),
+		return ui.printJSON(promptResult{system.Text + system.Hint, loaded, mapped(system.Listed, resultOf), system.Omitted, append([]skill.Problem{}, system.Problems...),
 			system.Tokens, c.rankingOf(system.Ranking)})
 	}
-	_, err = io.WriteString(ui.stdout, system.Text)
+	_, err = io.WriteString(ui.stdout, system.Text+system.Hint)
 	ui.noteVerbose("%s loaded and %s listed in %s, %d left out; ranking: %s",
 		count(len(system.Loaded), "skill"), count(len(system.Listed), "skill"), count(system.Tokens, "token"), system.Omitted, system.Mode)
 	return err

@@ -37,8 +37,10 @@ other clients nobody knows.
 prompts, needed (that are no replies, logs or code), silent (of the needed, how
 many got nothing), clients (name, prompts, offers, loads), skills (id, gone,
 offered, searched, loaded, read, ran, failed_runs, run_seconds, tokens, followed
-(offers after which the session loaded it)), never (skills that were never
-offered), gaps (prompt, times) and misses (id, times, searched, prompt).`
+(offers after which the session loaded it)), wordings (name, offers, followed:
+how often the best skill was loaded, by how certain its offer was), never
+(skills that were never offered), gaps (prompt, times) and misses (id, times,
+searched, prompt).`
 
 func newStatsCommand(e env) *cobra.Command {
 	days := 30
@@ -115,6 +117,12 @@ func printStats(ui *screen, s *usage.Stats, skills int) error {
 		return []string{c.Name, number(c.Prompts), number(c.Offers), number(c.Loads), unseenLoads(c)}
 	}))
 	errs := []error{err}
+	if len(s.Wordings) > 0 {
+		fmt.Fprintln(ui.stdout)
+		errs = append(errs, ui.rows([]string{"OFFERED AS", "OFFERS", "LOADED AFTER", ""}, mapped(s.Wordings, func(w usage.Wording) []string {
+			return []string{w.Name, number(w.Offers), number(w.Followed), figures.Percent(float64(w.Followed) / float64(max(1, w.Offers)))}
+		})))
+	}
 	if len(s.Skills) > 0 {
 		fmt.Fprintln(ui.stdout)
 		errs = append(errs, ui.rows([]string{"SKILL", "OFFERED", "LOADED AFTER", "LOADED", "SEARCHED", "FILES READ", "RUNS", "TOKENS"}, mapped(s.Skills[:min(len(s.Skills), 20)], func(n usage.Count) []string {

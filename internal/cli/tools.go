@@ -44,10 +44,12 @@ toolsets: [tools/convert.py] names scripts outside of scripts/. What is wrong
 with a declaration stands on standard error. To run, a script needs to be named
 by allowed-tools like any other.
 
-The description of read_skill lists the skills that fit the prompt given with
---prompt, or "No skills are currently available."; without --prompt it lists all
-skills, by name, within the budget. A Go program answers the calls with
-Agent.Call of package agent; others with "skills call" or "skills mcp".`
+The description of read_skill lists all skills, the pinned ones and then by
+name, if they have room in the budget, and without --prompt as many as have
+room. Else it lists those that fit the prompt, or says that none of so many
+stands out. With --offer relevant it always does that. A Go program answers the
+calls with Agent.Call of package agent; others with "skills call" or "skills
+mcp".`
 
 // toolsFlags say which tools are printed.
 type toolsFlags struct {
@@ -72,12 +74,13 @@ func newToolsCommand(e env) *cobra.Command {
 			if !slices.Contains(formats, l.format) {
 				return fmt.Errorf("no format %q%s", l.format, words.Suggest(l.format, formats))
 			}
-			return cmp.Or(atLeast("budget", l.budget.Tokens, 1), atLeast("max", l.budget.Skills, 1))
+			return cmp.Or(checkOffer(l.budget.Offer), atLeast("budget", l.budget.Tokens, 1), atLeast("max", l.budget.Skills, 1))
 		}),
 		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, _ []string) error {
 			return runTools(ctx, s.screen, c, &l)
 		}),
 	}
+	offerFlag(cmd, &l.budget.Offer)
 	f := cmd.Flags()
 	f.StringVar(&l.format, "format", l.format, "`format` of the definitions: openai, anthropic, gemini or json-schema")
 	f.StringVar(&l.prompt, "prompt", "", "list the skills that fit this `text`")

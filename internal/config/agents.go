@@ -52,6 +52,7 @@ func (p *parser) agent(a *search.Agent) keys {
 		"prompt":       text(&a.Prompt).doc("its role, which stands first in its system prompt", nil),
 		"uses_skills":  p.usedSkills(a).doc(aboutUses(p.user), nil),
 		"instructions": text(&a.Instructions).doc("what it is told after the skills that it uses", nil),
+		"offer":        choice(&a.Offer, offers()).doc("how many of its skills programs list that may choose", nil),
 		"script":       object(a.Name+" script", p.scriptLimits(&a.Script)).doc("bounds of the scripts that it runs", nil),
 		"executor":     p.executor(&a.Script.Executor).doc("what runs scripts for it", nil),
 	}
@@ -65,7 +66,7 @@ func (p *parser) agent(a *search.Agent) keys {
 func (p *parser) shownAgent(a *search.Agent) map[string]any {
 	known := p.agent(a)
 	shown := make(map[string]any)
-	for _, key := range []string{"prompt", "instructions", "executor", "runtime"} {
+	for _, key := range []string{"prompt", "instructions", "offer", "executor", "runtime"} {
 		if v := known[key].show(); v != nil {
 			shown[key] = v
 		}

@@ -225,6 +225,14 @@ func trustKeys(t *Trust) keys {
 	}
 }
 
+func wordingKeys(s *Settings) keys {
+	return keys{
+		"certain":  text(&s.Wording.Certain).doc("if it is 90 % likely or named", nil),
+		"likely":   text(&s.Wording.Likely).doc("if it is 50 % likely", nil),
+		"possible": text(&s.Wording.Possible).doc("otherwise", nil),
+	}
+}
+
 func requiresKeys(r *Requires) keys {
 	return keys{
 		"ignore": boolean(&r.Ignore).doc("offer skills whose commands are missing all the same", false),

@@ -39,13 +39,15 @@ type Settings struct {
 	Preloaded []Root              // folders of skills that agents name by their paths
 	Scripts   []search.ScriptRule // how the scripts of skills run
 	Embedder  Embedder
-	Deadline  time.Duration     // for the embedding of a prompt; 0 means the default of repertoire.Config
-	Disturb   float64           // see search.Query; 0 means the default
-	Threshold float64           // the same
-	Triggers  map[string]string // by label or kind of source, see search.Policy; nil means the default
-	Form      string            // of blocks, one of Forms; "" means the default of each block
-	Reranker  *Reranker         // nil means none
-	Model     Model             // that "skills chat" asks
+	Deadline  time.Duration                              // for the embedding of a prompt; 0 means the default of repertoire.Config
+	Disturb   float64                                    // see search.Query; 0 means the default
+	Threshold float64                                    // the same
+	Triggers  map[string]string                          // by label or kind of source, see search.Policy; nil means the default
+	Offer     string                                     // how many skills a block lists where a program may choose, see contextprovider.Offer; "" means the first
+	Wording   struct{ Certain, Likely, Possible string } // see contextprovider.Wording
+	Form      string                                     // of blocks, one of Forms; "" means the default of each block
+	Reranker  *Reranker                                  // nil means none
+	Model     Model                                      // that "skills chat" asks
 
 	Order       []string     // of sources, see source.Groups; nil means the default
 	Installed   bool         // look in InstallDir
@@ -122,6 +124,9 @@ const (
 
 // Forms returns the forms of a block, see contextprovider.Form.
 func Forms() []string { return []string{"short", "full"} }
+
+// offers returns the offers of a block, see contextprovider.Offer.
+func offers() []string { return []string{"auto", "relevant", "all"} }
 
 // An Embedder is the choice of an embedder.
 type Embedder struct {

@@ -96,6 +96,8 @@ func (p *parser) personal() keys {
 		"disturb":     share("a share from 0 to 1", &s.Disturb, search.OnlyNamed).doc("share of the prompts that need no skill and may get one", rank.DefaultRate),
 		"threshold":   share("a probability from 0 to 1", &s.Threshold, search.Always).doc("instead of disturb: least probability that a prompt wants a skill", nil),
 		"triggers":    triggers(&s.Triggers).doc("what it means that a prompt has a trigger of a skill: certain offers the skill whatever else speaks against it, evidence counts beside other evidence, off nothing; for all skills, or by label or kind of source (root, user, project, installed, bundled)", map[string]string{"root": "certain", "user": "certain"}),
+		"offer":       choice(&s.Offer, offers()).doc("how many skills programs list that may choose (chat, tools, a library): what fits the prompt, all, or all where they are few; hooks and MCP list what fits", offers()[0]),
+		"wording":     p.section("wording", wordingKeys(s)).doc("what a model is told of the best skill; {name} is its name", nil),
 		"form":        choice(&s.Form, Forms()).doc("of skills in a block", nil),
 		"reranker":    reranker(&s.Reranker).doc("a server that orders the best candidates anew", "none"),
 		"model":       p.section("model", modelKeys(&s.Model)).doc("the model that \"skills chat\" asks", nil),

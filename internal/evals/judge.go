@@ -56,7 +56,7 @@ type Outcome struct {
 // Ask asks one prompt of a skill with an ID.
 func (j *Judge) Ask(ctx context.Context, id string, p Prompt) (Outcome, error) {
 	o := Outcome{ID: p.ID, Skill: id, Prompt: p.Prompt, Trigger: p.Trigger}
-	block, err := j.Catalog.Block(ctx, p.Prompt, contextprovider.Budget{Disturb: j.Disturb, Threshold: j.Threshold}, j.Agent)
+	block, err := j.Catalog.Block(ctx, p.Prompt, contextprovider.Budget{Offer: contextprovider.Relevant, Disturb: j.Disturb, Threshold: j.Threshold}, j.Agent)
 	if err != nil {
 		return o, fmt.Errorf("asking %s: %w", p.ID, err)
 	}

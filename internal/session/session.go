@@ -89,7 +89,7 @@ const (
 // Suggest returns the block for a prompt, and remembers which skills it offers. It
 // leaves out skills that the session was offered or has loaded before, unless they are
 // much more relevant now. If a short prompt finds nothing by itself, Suggest searches
-// again with the prompts before it. It does not use Budget.Choose.
+// again with the prompts before it. It does not use Budget.Choose, and offers what is relevant.
 //
 // If another Suggest of the session is running, it waits for half of the time until the
 // deadline of ctx, without a deadline for a second, and then answers without memory.
@@ -110,7 +110,7 @@ func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprov
 
 // suggest makes the block for a prompt from what the session knows, and remembers nothing.
 func (s *state) suggest(ctx context.Context, c Catalog, text string, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error) {
-	b.Choose = s.choose
+	b.Choose, b.Offer = s.choose, contextprovider.Relevant
 	block, err := c.Block(ctx, text, b, a)
 	if err != nil {
 		return contextprovider.Block{}, err

@@ -18,6 +18,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile/crashtest"
@@ -159,7 +160,7 @@ func TestFollowUp(t *testing.T) {
 // alone returns what a prompt finds without a session.
 func (k *talk) alone(text string) (names []string) {
 	k.t.Helper()
-	b, err := k.c.Block(k.t.Context(), text, repertoire.Budget{}, k.a)
+	b, err := k.c.Block(k.t.Context(), text, repertoire.Budget{Offer: contextprovider.Relevant}, k.a)
 	must.Do(k.t, err)
 	for _, h := range b.Skills {
 		names = append(names, h.Name)
@@ -422,7 +423,7 @@ func BenchmarkSuggest(b *testing.B) {
 	})
 	b.Run("without", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := c.Block(b.Context(), p.Text, repertoire.Budget{}, nil); err != nil {
+			if _, err := c.Block(b.Context(), p.Text, repertoire.Budget{Offer: contextprovider.Relevant}, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
@@ -55,7 +56,7 @@ func SampleFor(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, 
 	for _, e := range entries[:min(len(entries), most)] {
 		about, _, _ := strings.Cut(tidy.Line(e.Description), ". ")
 		prompt := fmt.Sprintf("Use the skill %q: %.100s", e.Name, about)
-		block, err := c.Block(ctx, prompt, repertoire.Budget{Chars: client.Room, Command: "skills", ListPinned: true}, a)
+		block, err := c.Block(ctx, prompt, repertoire.Budget{Chars: client.Room, Command: "skills", ListPinned: true, Offer: contextprovider.Relevant}, a)
 		if err != nil {
 			return s, err
 		}

@@ -1,0 +1,209 @@
+package contextprovider
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
+)
+
+// An Offer says how many of the skills that an agent sees a block lists.
+type Offer string
+
+// The offers.
+const (
+	// Relevant lists what fits the prompt, or nothing.
+	Relevant Offer = "relevant"
+	// All lists all skills in a fixed order, as many as the budget has room for: the pinned
+	// ones, then by name. Block.Text is the same for every prompt, so that the caches of model
+	// servers hold; Block.Hint says which skills stand out.
+	All Offer = "all"
+	// Auto is All if all skills in the short form have room in the budget, else Relevant.
+	Auto Offer = "auto"
+)
+
+// Offers are all offers.
+func Offers() []Offer { return []Offer{Auto, Relevant, All} }
+
+// The probabilities from which a block speaks of its best skill with more certainty.
+const (
+	certainly = .9
+	likely    = .5
+)
+
+// A Wording is what a block says of its best skill, by how likely the prompt wants it. {name}
+// stands for its name; how it is loaded follows. "" means the default.
+type Wording struct {
+	Certain  string // from a probability of .9 on, and if the prompt names the skill
+	Likely   string // from .5 on
+	Possible string // else
+}
+
+// DefaultWording returns the defaults. A hint alone is followed less often than a sentence
+// that names the skill and how to load it.
+func DefaultWording() Wording {
+	return Wording{
+		Certain:  "This prompt asks for the skill {name}: load it before you start.",
+		Likely:   "The skill {name} fits this prompt: load it if you do what it is for.",
+		Possible: "Skills in the catalog that may fit this prompt.",
+	}
+}
+
+// The names of the texts of a Wording.
+const (
+	certain  = "certain"
+	probable = "likely"
+	possible = "possible"
+)
+
+// wordingFor returns which text of a Wording is for a hit.
+func wordingFor(best *search.Hit) string {
+	switch {
+	case best.Probability >= certainly:
+		return certain
+	case best.Probability >= likely:
+		return probable
+	}
+	return possible
+}
+
+// say returns what a block says of its best skill, and how that is loaded.
+func (b Budget) say(best *search.Hit) string {
+	name := escapedLine(best.Name)
+	say := func(own, usual string) string {
+		return strings.ReplaceAll(escapedLine(cmp.Or(own, usual)), "{name}", name)
+	}
+	switch d := DefaultWording(); wordingFor(best) {
+	case certain:
+		return say(b.Wording.Certain, d.Certain) + " " + b.load(name)
+	case probable:
+		return say(b.Wording.Likely, d.Likely) + " " + b.load(name)
+	default:
+		return say(b.Wording.Possible, d.Possible) + " " + b.load("")
+	}
+}
+
+// load returns the sentence that says how a skill is loaded: the one with this name, or ""
+// for each of a list. Its forms are facts or calls of the client at hand.
+func (b Budget) load(name string) string {
+	if own := escapedLine(b.Intro); own != "" {
+		return own
+	}
+	server, program := escapedLine(b.Server), escapedLine(b.Command)
+	switch {
+	case server != "" && name == "":
+		return "The tool `read_skill` of the MCP server " + server + " returns the instructions of each by its name."
+	case server != "":
+		return "The tool `read_skill` of the MCP server " + server + " returns its instructions, called with the name " + name + "."
+	case program != "" && name == "":
+		return "The instructions of each are in the file at its location; `" + program + " show NAME` prints them."
+	case program != "":
+		return "Its instructions are in the file at its location; `" + program + " show " + name + "` prints them."
+	case name == "":
+		return "The tool `read_skill` returns the instructions of each by its name; they are in the file at its location too."
+	}
+	return "The tool `read_skill` returns its instructions, called with the name " + name + "; they are in the file at its location too."
+}
+
+// find returns how further skills are found, as a part of a sentence.
+func (b Budget) find() string {
+	server, program := escapedLine(b.Server), escapedLine(b.Command)
+	switch {
+	case server != "":
+		return "the tool `search_skills` of the MCP server " + server + " finds them"
+	case program != "":
+		return "`" + program + " search TEXT` finds them"
+	}
+	return "`search_skills` finds them"
+}
+
+// Fitting returns the listed skills that the prompt wants, best first, and what they require.
+// With All they are those that Hint names.
+func (b *Block) Fitting() []search.Hit {
+	if !b.All {
+		return b.Skills
+	}
+	list := slices.DeleteFunc(slices.Clone(b.Skills), func(h search.Hit) bool { return !h.Relevant })
+	slices.SortStableFunc(list, func(a, b search.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	return list
+}
+
+// short returns the budget of a list of all skills: its form is short, unless one was asked for.
+func (b Budget) short(asked Form) Budget {
+	b.Form, b.Skills = cmp.Or(asked, Short), math.MaxInt
+	return b
+}
+
+// listAll lists all skills that an agent sees, if they are few enough or All asks for it; done
+// is false if the block must list what is relevant. fitting are the relevant ones, best first.
+func (p *Provider) listAll(ctx context.Context, b *Block, budget Budget, a *search.Agent, pinned []search.Entry, fitting []search.Hit, caveat string) (done bool, err error) {
+	const leastTokens = 5 // of an entry
+	if budget.Offer == Relevant || budget.Offer == Auto && b.Ranking.Skills*leastTokens > budget.Tokens {
+		return false, nil
+	}
+	entries, err := p.catalog.List(ctx, a, nil)
+	if err != nil {
+		return false, err
+	}
+	var all []search.Hit
+	add := func(e search.Entry) {
+		if i := slices.IndexFunc(fitting, func(h search.Hit) bool { return h.ID == e.ID }); i >= 0 {
+			all = append(all, fitting[i])
+			return
+		}
+		all = append(all, search.Hit{Entry: e})
+	}
+	if budget.ListPinned {
+		for _, e := range pinned {
+			add(e)
+		}
+	}
+	for _, e := range entries {
+		if e.State == search.Offered && !e.Away && !slices.ContainsFunc(pinned, func(o search.Entry) bool { return o.ID == e.ID }) {
+			add(e)
+		}
+	}
+	all = budget.Choose(all)
+	layout, err := layoutOf(budget, header("Skills in the catalog. "+budget.load(""), caveat))
+	if err != nil {
+		return false, err
+	}
+	listed := Block{Pinned: b.Pinned}
+	lines, _ := listed.fill(all, budget, layout)
+	if budget.Offer == Auto && listed.Omitted > 0 {
+		return false, nil
+	}
+	b.All, b.Skills, b.Omitted = true, listed.Skills, listed.Omitted
+	if len(b.Skills)+len(b.Pinned) > 0 {
+		b.Text = layout.block(b.Pinned, lines)
+	}
+	if b.Omitted > 0 {
+		b.Text += fmt.Sprintf("%d more have no room here; %s.\n", b.Omitted, budget.find())
+	}
+	if len(fitting) > 0 {
+		b.Hint = budget.hint(fitting)
+	}
+	b.Tokens = words.Tokens(b.Text) + words.Tokens(b.Hint)
+	return true, nil
+}
+
+// hint says beside a prompt which of the listed skills stand out.
+func (b Budget) hint(fitting []search.Hit) string {
+	names := make([]string, len(fitting))
+	for i := range fitting {
+		names[i] = escapedLine(fitting[i].Name)
+	}
+	if wordingFor(&fitting[0]) == possible && b.Wording.Possible == "" {
+		return "Of the skills in the catalog, these may fit this prompt: " + strings.Join(names, ", ") + ". " + b.load("") + "\n"
+	}
+	text := b.say(&fitting[0])
+	if len(names) > 1 {
+		text += " May fit too: " + strings.Join(names[1:], ", ") + "."
+	}
+	return text + "\n"
+}
