@@ -120,6 +120,12 @@ func (o Owner) Coverage(ctx context.Context, model string) (index.Coverage, erro
 	return asked(ctx, o.c, func(s *state) (index.Coverage, error) { return index.CoverageBy(ctx, s.store, model) })
 }
 
+// Available returns how many skills an agent, which may be nil, is offered that have the commands
+// and variables that they need here.
+func (o Owner) Available(ctx context.Context, a *Agent) (int, error) {
+	return asked(ctx, o.c, func(s *state) (int, error) { return s.search.Available(ctx, a) })
+}
+
 // SourceSizes returns how many skills each source has. It reads no skill.
 func (o Owner) SourceSizes(ctx context.Context) ([]search.SourceSize, error) {
 	return asked(ctx, o.c, func(s *state) ([]search.SourceSize, error) { return s.search.SourceSizes(ctx) })

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -228,7 +229,7 @@ func (s *acts) prepare(ctx context.Context, b *contextprovider.Body, r *sandbox.
 		r.Files = filesOf(ctx, s.cfg, b)
 	}
 	x, how, err := s.executor(ctx, b.ID)
-	r.Limits.Timeout, r.Limits.Output, r.Limits.Network = how.Timeout, how.Output, how.Network
+	r.Limits.Timeout, r.Limits.Output, r.Limits.Network = cmp.Or(r.Limits.Timeout, how.Timeout), how.Output, how.Network
 	return x, err
 }
 

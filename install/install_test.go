@@ -129,6 +129,37 @@ func TestRefs(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	clean(t, in, "cat", "dog", "owl")
+
+	// Another ref is followed from then on, also if it has the same files now.
+	r, err = in.Update(t.Context(), Order{Names: []string{"dog"}, Ref: "next"}, &caller{})
+	must.Do(t, err)
+	if got := summary(r); got != "dog update" {
+		t.Error(got)
+	}
+	must.Write(t, filepath.Join(repo, "skills", "dog", "SKILL.md"), doc("dog", "Walks the dog twice."))
+	record(t, repo, "third")
+	gitIn(t, repo, "branch", "--force", "next")
+	r, err = in.Update(t.Context(), Order{Names: []string{"dog"}}, &caller{})
+	must.Do(t, err)
+	if got := summary(r); got != "dog update" {
+		t.Errorf("after next has moved: %s", got)
+	}
+	r, err = in.Update(t.Context(), Order{Names: []string{"dog"}, Ref: "v1"}, &caller{}) // back
+	must.Do(t, err)
+	if l, err = ReadLock(in.dir); err != nil || l.Skills["dog"].Ref != "v1" || l.Skills["dog"].Commit != first || summary(r) != "dog update" {
+		t.Errorf("%s, %+v, %v", summary(r), l.Skills["dog"], err)
+	}
+	r, err = in.Update(t.Context(), Order{Names: []string{"dog"}, Ref: "no-such-ref"}, &caller{})
+	must.Do(t, err)
+	if got := summary(r); got != "dog refuse" {
+		t.Error(got)
+	}
+	if _, err := in.Update(t.Context(), Order{Names: []string{"dog"}, Ref: "--upload-pack=x"}, &caller{}); err == nil {
+		t.Error("an option is taken for a ref")
+	}
+	if l, err = ReadLock(in.dir); err != nil || l.Skills["dog"].Ref != "v1" {
+		t.Errorf("refused: %+v, %v", l.Skills["dog"], err)
+	}
 }
 
 // TestGone: a skill stays when its source no longer has it, and the result says so. A source

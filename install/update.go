@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/repertoire-skills/repertoire/install/git"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -15,6 +17,7 @@ import (
 // An Order says which installed skills are updated, and how.
 type Order struct {
 	Names []string // none means all
+	Ref   string   // branch, tag or commit that they follow from now on; "" means the one that they have
 	Force bool     // replace skills that were edited here too, and keep a copy of them in Options.Aside
 }
 
@@ -30,6 +33,11 @@ func (in *Installer) Update(ctx context.Context, o Order, c Caller) (result *Res
 	if err != nil {
 		return nil, err
 	}
+	if o.Ref != "" {
+		if err := l.follow(names, o.Ref); err != nil {
+			return nil, err
+		}
+	}
 	result = new(Result)
 	if len(names) == 0 {
 		return result, nil
@@ -41,7 +49,7 @@ func (in *Installer) Update(ctx context.Context, o Order, c Caller) (result *Res
 	defer func() { err = in.explained(errors.Join(err, top.close())) }()
 	for i, group := range l.groups(names) {
 		part := &stage{dir: top.dir, part: fmt.Sprint(i)}
-		changes, err := in.updates(ctx, l, part, group, o.Force)
+		changes, err := in.updates(ctx, l, part, group, o)
 		if err != nil {
 			return nil, err
 		}
@@ -68,6 +76,22 @@ func (l *Lock) names(want []string) ([]string, error) {
 	return slices.Compact(slices.Sorted(slices.Values(want))), nil
 }
 
+// follow makes skills of repositories follow another branch, tag or commit.
+func (l *Lock) follow(names []string, ref string) error {
+	if err := git.CheckRef(ref); err != nil {
+		return err
+	}
+	for _, name := range names {
+		e := *l.Skills[name]
+		if e.Kind != Git {
+			return fmt.Errorf("skill %s is from %s, which has no branches and tags", name, endpoint.Shown(e.Source))
+		}
+		e.Ref = ref
+		l.Skills[name] = &e
+	}
+	return nil
+}
+
 // groups puts the skills of one version of a source together, which are fetched at once.
 func (l *Lock) groups(names []string) [][]string {
 	type key struct{ source, ref string }
@@ -87,7 +111,7 @@ func (l *Lock) groups(names []string) [][]string {
 
 // updates plans the updates of skills of one source. If the source cannot be fetched, all of
 // them are refused.
-func (in *Installer) updates(ctx context.Context, l *Lock, st *stage, names []string, force bool) ([]*Change, error) {
+func (in *Installer) updates(ctx context.Context, l *Lock, st *stage, names []string, o Order) ([]*Change, error) {
 	first := l.Skills[names[0]]
 	a := &work{Installer: in, lock: l, stage: st, source: Source{Kind: first.Kind, Origin: first.Source, Ref: first.Ref}}
 	w := wish{have: first.Commit, trees: make(map[string]string)}
@@ -99,7 +123,7 @@ func (in *Installer) updates(ctx context.Context, l *Lock, st *stage, names []st
 			return nil, err
 		}
 		c.Edits = compare(c.From.Files, c.seen)
-		again := force && !c.Edits.Same() // what was installed is needed again
+		again := o.Ref != "" || o.Force && !c.Edits.Same() // what was installed is needed again
 		if c.From.Commit != w.have || again {
 			w.have = ""
 		}
@@ -112,7 +136,7 @@ func (in *Installer) updates(ctx context.Context, l *Lock, st *stage, names []st
 	var failed error
 	a.got, failed = in.fetch(ctx, st, a.source, w)
 	for _, c := range changes {
-		if err := a.update(ctx, c, failed, force); err != nil {
+		if err := a.update(ctx, c, failed, o); err != nil {
 			return nil, err
 		}
 	}
@@ -121,12 +145,12 @@ func (in *Installer) updates(ctx context.Context, l *Lock, st *stage, names []st
 
 // update says what will be done with one installed skill; failed says why its source could
 // not be fetched.
-func (a *work) update(ctx context.Context, c *Change, failed error, force bool) error {
+func (a *work) update(ctx context.Context, c *Change, failed error, o Order) error {
 	switch {
 	case failed != nil:
 		c.refuse(failed)
 		return nil
-	case a.got.same, a.got.trees[c.From.Path] != "" && c.From.Tree == a.got.trees[c.From.Path] && !(force && !c.Edits.Same()):
+	case a.got.same, a.got.trees[c.From.Path] != "" && c.From.Tree == a.got.trees[c.From.Path] && o.Ref == "" && !(o.Force && !c.Edits.Same()):
 		c.Reason = edited(c)
 		return nil
 	}
@@ -148,9 +172,9 @@ func (a *work) update(ctx context.Context, c *Change, failed error, force bool) 
 	}
 	a.compareTo(c)
 	switch {
-	case c.Files.Same() || compare(c.From.Files, c.To.Files).Same() && !force:
+	case o.Ref == "" && (c.Files.Same() || compare(c.From.Files, c.To.Files).Same() && !o.Force):
 		c.unchanged(edited(c))
-	case !c.Edits.Same() && !force:
+	case !c.Edits.Same() && !o.Force:
 		c.refuse(errors.New("it has a new version, but was edited here; --force replaces it and keeps a copy of what it is now"))
 	default:
 		c.Action = Update

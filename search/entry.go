@@ -178,6 +178,26 @@ func (x *directory) Count(ctx context.Context, a *Agent) (n int, err error) {
 	return n, err
 }
 
+// Available returns how many skills the agent is offered that have what they need. It reads
+// what all of them need, so that it takes longer than Count.
+func (x *directory) Available(ctx context.Context, a *Agent) (n int, err error) {
+	err = x.scopes.read(ctx, a, func(v *snapshot.View) error {
+		n = 0 // read may call this function again
+		for i := range v.Scope.Offered.All() {
+			d := v.Doc(i)
+			e := Entry{Meta: d.Meta}
+			if !d.Needs.Empty() {
+				x.setAvailable(ctx, v, &e)
+			}
+			if e.State == Offered {
+				n++
+			}
+		}
+		return v.Err()
+	})
+	return n, err
+}
+
 // Size returns how many skills are offered and how many SKILL.md files were found
 // in all.
 func (x *directory) Size(ctx context.Context) (offered, found int, err error) {

@@ -76,12 +76,13 @@ func printHistory(ui *screen, log *proposal.Log) error {
 const revertHelp = `Revert makes a skill what it was in a version that "skills proposals history"
 lists. VERSION is its number, or the start of its digest. The result is a new
 version, so that a revert can be reverted. All files are changed at once, or
-none.
+none. Revert asks on a terminal, unless --yes is given.
 
 --json prints what "skills proposals history --json" prints.`
 
 func newRevertCommand(e env) *cobra.Command {
-	return &cobra.Command{
+	var yes bool
+	cmd := &cobra.Command{
 		Use:               "revert NAME VERSION",
 		Short:             "Make a skill what it was",
 		Long:              revertHelp,
@@ -93,6 +94,9 @@ func newRevertCommand(e env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if !s.confirmed(yes, "make %s what it was in version %s?", args[0], args[1]) {
+				return errReported
+			}
 			log, err := box.Revert(ctx, c.who(), args[0], args[1])
 			if err != nil {
 				return err
@@ -103,6 +107,8 @@ func newRevertCommand(e env) *cobra.Command {
 			return printHistory(s.screen, &log)
 		}),
 	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
 }
 
 // recordEdits keeps what has become of skills that have a history.

@@ -184,7 +184,11 @@ func printIndex(ctx context.Context, ui *screen, c *catalog, reports []repertoir
 	if err != nil {
 		return err
 	}
-	offered, found, err := c.Size(ctx)
+	_, found, err := c.Size(ctx)
+	if err != nil {
+		return err
+	}
+	offered, err := c.Owner().Available(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
 const proposalsHelp = `Proposals lists the proposed changes of skills that wait for a decision, which
@@ -203,9 +204,26 @@ func approve(ctx context.Context, s *session, c *catalog, box *proposal.Box, id 
 	case d.to != "":
 		return s.printText(s.named(lineOf("Made %s; \"skills list --shadowed\" shows which skill of this name is offered.", filepath.Join(d.to, done.Skill))))
 	case done.Kind == proposal.KindNew:
-		return s.printText(s.named(lineOf("Made the new skill %s; \"skills show %s\" prints it.", done.Skill, done.Skill)))
+		return s.printText(s.named(madeNew(ctx, s, c, done.Skill)))
 	}
 	return s.printText(s.named(lineOf("Changed %s; \"skills proposals history %s\" shows its versions.", done.Skill, done.Skill)))
+}
+
+// madeNew says where a new skill is, and which command prints it: with the flags of this call,
+// because without them another catalog may be asked.
+func madeNew(ctx context.Context, s *session, c *catalog, id string) string {
+	show := []string{"skills"}
+	if flags, err := s.flags(); err == nil {
+		for _, f := range flags {
+			show = append(show, sandbox.Quote(f))
+		}
+	}
+	show = append(show, "show", id)
+	e, err := c.Lookup(ctx, id, c.agent)
+	if err != nil {
+		return lineOf("Made the new skill %s, which is not in the catalog: %v.", id, err)
+	}
+	return lineOf("Made the new skill %s in %s; \"%s\" prints it.", id, filepath.Dir(e.Location), strings.Join(show, " "))
 }
 
 // printProposal prints a proposal; texts: all of it, not only what it would do.

@@ -42,6 +42,20 @@ func (ui *screen) reader() *person {
 	return ui.person()
 }
 
+// confirmed asks a question where somebody can be asked, and reports whether the answer is yes.
+// Where nobody can, nobody need be.
+func (ui *screen) confirmed(yes bool, question string, args ...any) bool {
+	if yes {
+		return true
+	}
+	p := ui.reader()
+	if p == nil || p.agrees(question, args...) {
+		return true
+	}
+	ui.note("nothing was changed")
+	return false
+}
+
 // ask prints a question and returns the answer in lower case; "" when the input has ended.
 func (p *person) ask(format string, args ...any) string {
 	fmt.Fprintf(p.ui.stderr, "skills: "+format+" ", args...)

@@ -23,7 +23,8 @@ What is elsewhere is fetched into your data folder by "skills index" and by
 programs that stay running, never by a hook. Unless --trusted is given, its
 contents rank below equals and hide no other skill of their name: it comes after
 all other sources, where the key order has "elsewhere". A root that is added
-comes after the others.
+comes after the others. On a terminal the command asks before it adds what is
+elsewhere, unless --yes is given.
 
 "skills root remove" takes a label, a path or a URL. "skills root list" prints
 where each root comes from; when the output is piped, each line holds label,
@@ -58,7 +59,7 @@ func newRootCommand(e env) *cobra.Command {
 
 func newRootAddCommand(e env) *cobra.Command {
 	var given config.Root
-	var git, force bool
+	var git, force, yes bool
 	cmd := &cobra.Command{
 		Use:   "add PATH|URL",
 		Short: "Add a folder, a repository or an archive",
@@ -76,6 +77,9 @@ func newRootAddCommand(e env) *cobra.Command {
 			r.Ref, r.Sub, r.Label, r.Fetch, r.Trusted = given.Ref, given.Sub, given.Label, given.Fetch, given.Trusted
 			if err := checkRoot(r, args[0], git || force); err != nil {
 				return &usageError{cmd.CommandPath(), err}
+			}
+			if r.Elsewhere() && !s.confirmed(yes, "fetch skills from %s, and keep them up to date?", cmp.Or(r.Git, r.URL)) {
+				return errReported
 			}
 			return editConfig(s, func(e *config.Editor, done func(changed bool, what string)) error {
 				label, changed, err := e.AddRoot(r)
@@ -95,6 +99,7 @@ func newRootAddCommand(e env) *cobra.Command {
 	f.StringVar(&given.Fetch, "fetch", "", "when it is fetched anew, as a cron `spec`")
 	f.BoolVar(&given.Trusted, "trusted", false, "its skills count like those in your own folders")
 	f.BoolVar(&git, "git", false, "the URL is that of a git repository")
+	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&force, "force", false, "add also a folder that is not there")
 	return cmd
 }

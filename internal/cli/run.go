@@ -111,6 +111,7 @@ func (e *executorChoice) set(cfg *agent.Config) {
 func newRunCommand(e env) *cobra.Command {
 	var x executorChoice
 	var allow []string
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:               "run SKILL -- COMMAND [ARGUMENT…]",
 		Short:             "Run a command of a skill inside walls",
@@ -118,25 +119,31 @@ func newRunCommand(e env) *cobra.Command {
 		Example:           "  skills run pdf-forms -- scripts/fields.py form.pdf\n  skills run notes --workspace . --write -- 'scripts/count.sh --all'\n  skills run notes --executor virtual -- 'cat *.md | wc -l'",
 		Args:              args(2, -1),
 		ValidArgsFunction: arguments(anyFile(), e.ofCatalog(skillNames)),
-		PreRunE:           checked(func([]string) error { return x.check() }),
+		PreRunE: checked(func([]string) error {
+			if timeout < 0 {
+				return errors.New("--timeout must not be negative")
+			}
+			return x.check()
+		}),
 		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
-			return runScript(ctx, s.screen, c, &x, allow, args)
+			return runScript(ctx, s.screen, c, &x, sandbox.Request{Allowed: allow, Limits: sandbox.Limits{Timeout: timeout}}, args)
 		}),
 	}
 	x.flags(cmd)
 	x.workspaceFlags(cmd)
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "end the command after this `time` (default: what is configured, or a minute)")
 	cmd.Flags().StringArrayVar(&allow, "allow", nil, "allow what this `rule` names too, as in allowed-tools (repeatable)")
 	return cmd
 }
 
-func runScript(ctx context.Context, ui *screen, c *catalog, e *executorChoice, allow, args []string) error {
+func runScript(ctx context.Context, ui *screen, c *catalog, e *executorChoice, r sandbox.Request, args []string) error {
 	cfg := agent.Config{Catalog: c, Agent: c.agent}
 	e.set(&cfg)
 	g, err := agent.New(cfg)
 	if err != nil {
 		return err
 	}
-	r := sandbox.Request{Command: args[1], Allowed: allow}
+	r.Command = args[1]
 	if len(args) > 2 {
 		r.Command, r.Args = sandbox.Quote(args[1]), args[2:]
 	}

@@ -60,7 +60,11 @@ func (s *setupRun) prepareCatalog(ctx context.Context, r *setupResult) (trial.Sa
 		if err != nil {
 			return trial.Sample{}, fmt.Errorf("indexing the catalog: %w", err)
 		}
-		offered, found, err := c.Size(ctx)
+		_, found, err := c.Size(ctx)
+		if err != nil {
+			return trial.Sample{}, err
+		}
+		offered, err := c.Owner().Available(ctx, nil)
 		if err != nil {
 			return trial.Sample{}, err
 		}

@@ -245,7 +245,7 @@ func (s statusScreen) skills() []line {
 	case s.Catalog.State == status.Missing:
 		what = count(s.Skills, "skill") + " found, and none is read yet"
 	case s.Held > 0:
-		what += fmt.Sprintf(", %s not (shadowed, disabled, refused …)", figures.Thousands(s.Held))
+		what += fmt.Sprintf(", %s not (shadowed, disabled, lacking a command …)", figures.Thousands(s.Held))
 	}
 	lines := s.lines("Skills", what)
 	shown, more := s.Sources, 0

@@ -11,7 +11,8 @@ import (
 
 const updateHelp = `Update looks for new versions of installed skills where they came from: all of
 them, or the named ones. A skill that was installed at a branch follows it, and
-one that was installed at a commit stays. Update shows the differences, asks on
+one that was installed at a commit stays; --ref makes the named ones follow
+another branch, tag or commit. Update shows the differences, asks on
 a terminal, and puts the new versions into place. Elsewhere it needs --yes.
 
 A skill that you have edited is not updated. --force replaces it, or restores
@@ -24,30 +25,34 @@ and changes, a list of objects with
 
 func newUpdateCommand(e env) *cobra.Command {
 	var force, verify, accept bool
+	var ref string
 	r := &installRun{verb: "update", needsYes: func([]*install.Change) error { return errNeedsYes }}
 	cmd := &cobra.Command{
 		Use:               "update [NAME…]",
 		Short:             "Bring installed skills up to date",
 		Long:              updateHelp,
-		Example:           "  skills update --check\n  skills update pdf docx --yes",
+		Example:           "  skills update --check\n  skills update pdf docx --yes\n  skills update pdf --ref v2",
 		Args:              args(0, -1),
 		ValidArgsFunction: e.each(installedNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.session = e.session(cmd)
 			switch {
-			case verify && (r.only || force || r.yes):
-				return &usageError{cmd.CommandPath(), errors.New("--verify changes nothing, and takes none of --check, --force and --yes")}
+			case verify && (r.only || force || r.yes || ref != ""):
+				return &usageError{cmd.CommandPath(), errors.New("--verify changes nothing, and takes none of --check, --force, --ref and --yes")}
+			case ref != "" && len(args) == 0:
+				return &usageError{cmd.CommandPath(), errors.New("--ref needs the names of the skills that are to follow it")}
 			case verify:
 				return runVerify(cmd.Context(), r.session, args, accept)
 			case accept:
 				return &usageError{cmd.CommandPath(), errors.New("--accept is for --verify")}
 			}
 			return r.run(func(in *install.Installer) (*install.Result, error) {
-				return in.Update(cmd.Context(), install.Order{Names: args, Force: force}, r)
+				return in.Update(cmd.Context(), install.Order{Names: args, Ref: ref, Force: force}, r)
 			})
 		},
 	}
 	f := cmd.Flags()
+	f.StringVar(&ref, "ref", "", "make the named skills follow this branch, tag or commit (`name`)")
 	f.BoolVar(&r.only, "check", false, "only show what is new")
 	f.BoolVar(&force, "force", false, "replace skills that you have edited too, and keep a copy")
 	f.BoolVarP(&r.yes, "yes", "y", false, "do not ask")

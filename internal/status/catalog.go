@@ -58,7 +58,7 @@ func stateOf(ctx context.Context, c *repertoire.Catalog) (state string, found in
 // and what clients may list themselves; of a large catalog neither.
 func (s *Status) count(ctx context.Context, c *repertoire.Catalog, agent *repertoire.Agent, found, most int) (*doctor.Report, []setup.Listed, error) {
 	var err error
-	if s.Skills, err = c.Count(ctx, agent); err != nil {
+	if s.Skills, err = c.Owner().Available(ctx, agent); err != nil {
 		return nil, nil, err
 	}
 	s.Held = found - s.Skills

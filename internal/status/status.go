@@ -21,7 +21,7 @@ import (
 type Status struct {
 	Clients []Client `json:"clients"` // that are on this machine or set up
 	Skills  int      `json:"skills"`  // offered, or, while there is no catalog, found
-	Held    int      `json:"held"`    // further skills: shadowed, disabled, refused and so on
+	Held    int      `json:"held"`    // further skills: shadowed, disabled, refused, or without a command that they need
 	Sources []Source `json:"sources"` // in which there are skills, the first wins
 	Catalog Catalog  `json:"catalog"`
 	Usage   bool     `json:"usage"`   // the log of usage is on
