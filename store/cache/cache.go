@@ -10,8 +10,6 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -62,7 +60,7 @@ func New(path string) *Cache { return &Cache{path: path, max: MaxBytes, now: tim
 // those that it does not have. See store.PackVector.
 func (c *Cache) Vectors(ctx context.Context, model string, hashes [][]byte) (map[string][]byte, error) {
 	found := make(map[string][]byte)
-	list, today := hexArray(hashes), c.today()
+	list, today := sqlite.HexArray(hashes), c.today()
 	err := c.use(ctx, func(db *sql.DB) error {
 		clear(found)
 		rows, err := db.QueryContext(ctx, sqlfile.Statement(statements, "vectors"), sql.Named("model", model), sql.Named("hashes", list))
@@ -240,14 +238,4 @@ func (c *Cache) remove() error {
 func isCorrupt(err error) bool {
 	e, ok := errors.AsType[*driver.Error](err)
 	return ok && (e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB)
-}
-
-// hexArray returns a list of hashes as a JSON array of hexadecimal strings.
-func hexArray(hashes [][]byte) string {
-	list := make([]string, len(hashes))
-	for i, h := range hashes {
-		list[i] = hex.EncodeToString(h)
-	}
-	data, _ := json.Marshal(list) // strings always can be
-	return string(data)
 }

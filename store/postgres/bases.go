@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"math/rand/v2"
 
@@ -134,10 +133,12 @@ func (db *DB) PutBase(ctx context.Context, b store.Base, r io.Reader) error {
 
 // putChunks writes the bytes of a base, and fails if they are not those of b.
 func putChunks(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, b store.Base, r io.Reader) error {
-	in := &checked{r: io.LimitReader(r, b.Size+1), sum: sha256.New()}
+	sum, size := sha256.New(), int64(0)
+	in := io.TeeReader(io.LimitReader(r, b.Size+1), sum)
 	buf := make([]byte, chunkSize)
 	for ordinal := 0; ; ordinal++ {
 		n, err := io.ReadFull(in, buf)
+		size += int64(n)
 		if n > 0 {
 			chunk := pgx.NamedArgs{"catalog": args["catalog"], "upload": args["upload"], "ordinal": ordinal, "data": buf[:n]}
 			if _, err := tx.Exec(ctx, statement("put_chunk"), chunk); err != nil {
@@ -151,22 +152,8 @@ func putChunks(ctx context.Context, tx pgx.Tx, args pgx.NamedArgs, b store.Base,
 			return err
 		}
 	}
-	if in.size != b.Size || !bytes.Equal(in.sum.Sum(nil), args["sum"].([]byte)) {
+	if size != b.Size || !bytes.Equal(sum.Sum(nil), args["sum"].([]byte)) {
 		return fmt.Errorf("its bytes are not %d with the digest %s", b.Size, b.SHA256)
 	}
 	return nil
-}
-
-// A checked counts and sums up what is read.
-type checked struct {
-	r    io.Reader
-	sum  hash.Hash
-	size int64
-}
-
-func (c *checked) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.sum.Write(p[:n])
-	c.size += int64(n)
-	return n, err
 }

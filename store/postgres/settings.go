@@ -79,8 +79,8 @@ func explain(text string, err error) string {
 func secrets(text string) []string {
 	var list []string
 	if _, rest, ok := strings.Cut(text, "://"); ok {
-		if user, _, ok := cutLast(rest, "@"); ok {
-			_, password, _ := strings.Cut(user, ":")
+		if at := strings.LastIndex(rest, "@"); at >= 0 {
+			_, password, _ := strings.Cut(rest[:at], ":")
 			list = append(list, password)
 		}
 		_, query, _ := strings.Cut(rest, "?")
@@ -91,13 +91,6 @@ func secrets(text string) []string {
 	}
 	_, after, _ := strings.Cut(text, "pass")
 	return append(list, after)
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 // nameOf returns the URL of a database without password and settings.

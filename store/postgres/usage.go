@@ -64,9 +64,7 @@ func usage(ctx context.Context, conn *pgx.Conn) ([]Usage, error) {
 	}
 	_, err = collect(ctx, conn, "usage_sources", nil, func(row pgx.Rows) (s SourceUsage, err error) {
 		var catalog string
-		var label []byte
-		err = row.Scan(&catalog, &label, &s.Priority, &s.Away, &s.Walked, text(&s.Origin), &s.Skills, &s.Refused)
-		s.Label = string(label)
+		err = row.Scan(&catalog, text(&s.Label), &s.Priority, &s.Away, &s.Walked, text(&s.Origin), &s.Skills, &s.Refused)
 		if u := at[catalog]; u != nil { // else it was made just now
 			u.Sources = append(u.Sources, s)
 		}

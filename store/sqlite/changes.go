@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/repertoire-skills/repertoire/store"
@@ -52,10 +51,6 @@ func (t *Tx) noteVectors(model int64, hashes [][]byte) error {
 	if len(hashes) == 0 {
 		return nil
 	}
-	list := make([]string, len(hashes))
-	for i, h := range hashes {
-		list[i] = hex.EncodeToString(h)
-	}
-	_, err := t.exec("note_vectors", sql.Named("model", model), sql.Named("hashes", jsonArray(list)))
+	_, err := t.exec("note_vectors", sql.Named("model", model), sql.Named("hashes", HexArray(hashes)))
 	return err
 }

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"database/sql"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -34,27 +32,21 @@ func (t *Tx) change(id int64) (*change, error) {
 // indexed returns the skill's text in the full-text index; nil means no text. The terms
 // are not in their original order; removing them does not need it.
 func (t *Tx) indexed(id int64) (*skill.Fields, error) {
-	s, err := t.stmt("ranked")
-	if err != nil {
-		return nil, err
-	}
-	var packed, sketch []byte
-	err = s.QueryRowContext(t.ctx, sql.Named("skill", id)).Scan(&packed, &sketch)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("running ranked: %w", err)
-	}
-	terms, err := store.UnpackTerms(packed)
-	var f skill.Fields
-	if err == nil {
-		f, err = terms.Fields()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("terms of skill %d: %w: %w", id, store.ErrDamaged, err)
-	}
-	return &f, nil
+	var old *skill.Fields
+	err := t.query("ranked", func(rows *sql.Rows) error {
+		var packed, sketch []byte
+		if err := rows.Scan(&packed, &sketch); err != nil {
+			return err
+		}
+		terms, err := store.UnpackTerms(packed)
+		if err != nil {
+			return err
+		}
+		f, err := terms.Fields()
+		old = &f
+		return err
+	}, sql.Named("skill", id))
+	return old, err
 }
 
 func (t *Tx) writeFTS() error {
@@ -68,15 +60,7 @@ func (t *Tx) writeFTS() error {
 
 // vacuum returns free pages to the file system.
 func (t *Tx) vacuum() error {
-	s, err := t.stmt("vacuum")
-	if err != nil {
-		return err
-	}
-	rows, err := s.QueryContext(t.ctx)
-	if err != nil {
-		return fmt.Errorf("running vacuum: %w", err)
-	}
-	return each("vacuum", rows, func(*sql.Rows) error { return nil }) // SQLite frees one page for each row that is read
+	return t.query("vacuum", func(*sql.Rows) error { return nil }) // SQLite frees one page for each row that is read
 }
 
 func (t *Tx) writeChange(c *change) error {

@@ -297,17 +297,8 @@ func renew(ctx context.Context, db *DB) (c Copy, err error) {
 }
 
 // generations returns the generations whose changes the catalog knows.
-func (t *Tx) generations() ([]store.Generation, error) {
-	stmt, err := t.stmt("generations")
-	if err != nil {
-		return nil, err
-	}
-	rows, err := stmt.QueryContext(t.ctx)
-	if err != nil {
-		return nil, fmt.Errorf("running generations: %w", err)
-	}
-	var list []store.Generation
-	err = each("generations", rows, func(rows *sql.Rows) error {
+func (t *Tx) generations() (list []store.Generation, err error) {
+	err = t.query("generations", func(rows *sql.Rows) error {
 		var g store.Generation
 		err := rows.Scan(&g.Number, &g.Token)
 		list = append(list, g)

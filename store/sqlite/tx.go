@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -108,23 +109,27 @@ func (t *Tx) exec(name string, args ...any) (int64, error) {
 	return res.RowsAffected()
 }
 
-// rows runs the statement with this name and returns the numbers in its rows.
-func (t *Tx) rows(name string, args ...any) ([]int64, error) {
+// query runs the statement with this name and calls scan for every row.
+func (t *Tx) query(name string, scan func(*sql.Rows) error, args ...any) error {
 	s, err := t.stmt(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	found, err := s.QueryContext(t.ctx, args...)
+	rows, err := s.QueryContext(t.ctx, args...)
 	if err != nil {
-		return nil, fmt.Errorf("running %s: %w", name, err)
+		return fmt.Errorf("running %s: %w", name, err)
 	}
-	var list []int64
-	err = each(name, found, func(rows *sql.Rows) error {
+	return each(name, rows, scan)
+}
+
+// rows runs the statement with this name and returns the numbers in its rows.
+func (t *Tx) rows(name string, args ...any) (list []int64, err error) {
+	err = t.query(name, func(rows *sql.Rows) error {
 		var n int64
 		err := rows.Scan(&n)
 		list = append(list, n)
 		return err
-	})
+	}, args...)
 	return list, err
 }
 
@@ -323,6 +328,15 @@ func skillArgs(r *store.Record) []any {
 		sql.Named("name", s.Name), sql.Named("name_key", r.NameKey), sql.Named("location", s.Location), sql.Named("meta", s.Pack()),
 		sql.Named("problems", r.Problems), sql.Named("refused", r.Refused),
 	}
+}
+
+// HexArray returns a list of hashes as a JSON array of hexadecimal strings.
+func HexArray(hashes [][]byte) string {
+	list := make([]string, len(hashes))
+	for i, h := range hashes {
+		list[i] = hex.EncodeToString(h)
+	}
+	return jsonArray(list)
 }
 
 // jsonArray returns a list as a JSON array; nil means an empty one.
