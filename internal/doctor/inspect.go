@@ -46,7 +46,7 @@ func Folder(ctx context.Context, folder string) []skill.Problem {
 	if err != nil {
 		return nil
 	}
-	return inspect.Skill(s, shipped(ctx, src, s)).Findings
+	return inspect.Skill(s, shipped(ctx, src, s))
 }
 
 func byPrecedence(a, b source.Source) int { return cmp.Compare(b.Info().Priority, a.Info().Priority) }
@@ -65,7 +65,7 @@ func inspectOne(ctx context.Context, src source.Source, s *skill.Skill) inspecte
 	if !filepath.IsAbs(at) {
 		at = src.Info().Label + ":" + at
 	}
-	return inspected{src: src, found: inspect.Skill(s, shipped(ctx, src, s)).Findings,
+	return inspected{src: src, found: inspect.Skill(s, shipped(ctx, src, s)),
 		named: inspect.Named{Name: s.Name, Source: src.Info().Label, Path: at, About: s.Description}}
 }
 

@@ -56,7 +56,7 @@ func TestPublished(t *testing.T) {
 		}
 	}
 	for _, s := range skills {
-		count(inspect.Skill(s, nil).Findings)
+		count(inspect.Skill(s, nil))
 		names = append(names, inspect.Named{Name: s.Name, Source: s.Source, Path: s.Path, About: s.Description})
 	}
 	count(inspect.Names(names))
@@ -84,7 +84,7 @@ func FuzzSkill(f *testing.F) {
 			return
 		}
 		r := inspect.Skill(s, []inspect.File{{Path: name, Size: int64(len(data)), Data: []byte(data)}})
-		for _, p := range r.Findings {
+		for _, p := range r {
 			text := data
 			if p.Path == "cat/SKILL.md" {
 				text = s.Text()

@@ -18,16 +18,6 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// A State says what is known of a skill after the checks. There is no state "safe".
-type State string
-
-// The states.
-const (
-	Clear       State = "nothing found by these checks"
-	Flagged     State = "flagged"      // there is a finding that is a warning or an error
-	NotAnalysed State = "not analysed" // nothing found, but a part of the skill was not looked at
-)
-
 // NotAnalysedRule is the rule of the note that tells which files were not looked at.
 const NotAnalysedRule = "not-analysed"
 
@@ -45,16 +35,11 @@ type File struct {
 	Err  error  // why Data is incomplete although the file is small enough; nil if it is complete
 }
 
-// A Result is what the checks found in one skill.
-type Result struct {
-	State    State
-	Findings []skill.Problem // sorted by path and line; paths are relative to the source
-}
-
-// Skill checks the text, the description and the files of a skill. It does not compare
-// its name with others, see Names. Hidden characters in a SKILL.md are reported by package
+// Skill checks the text, the description and the files of a skill, and returns what it finds,
+// sorted by path and line; paths are relative to the source. It does not compare the name with
+// others, see Names. Hidden characters in a SKILL.md are reported by package
 // skill; Skill reports those that spell a text.
-func Skill(s *skill.Skill, files []File) Result {
+func Skill(s *skill.Skill, files []File) []skill.Problem {
 	in := inspection{dir: s.Dir(), security: security().MatchString(lower(s.Name + " " + s.Description))}
 	raw := s.Text()
 	in.hiddenText(s.Path, raw)
@@ -85,26 +70,21 @@ var security = lazyregexp.New(`\b(?:security|malware|forensics?|pen-?test\w*|pen
 
 func (in *inspection) add(p skill.Problem) { in.found = append(in.found, p) }
 
-// result sorts the findings and tells the state. at is the path of the SKILL.md.
-func (in *inspection) result(at string) Result {
-	r := Result{State: Clear, Findings: in.found}
+// result sorts the findings. at is the path of the SKILL.md.
+func (in *inspection) result(at string) []skill.Problem {
 	if n := len(in.skipped); n > 0 {
-		r.State = NotAnalysed
 		const most = 3
 		list := strings.Join(in.skipped[:min(most, n)], ", ")
 		if n > most {
 			list += fmt.Sprintf(" and %d more", n-most)
 		}
-		r.Findings = append(r.Findings, skill.Problem{Rule: NotAnalysedRule, Severity: skill.Note, Path: at,
+		in.add(skill.Problem{Rule: NotAnalysedRule, Severity: skill.Note, Path: at,
 			Message: "not looked at by the trust checks: " + list, Hint: "look at them yourself before you trust the skill"})
 	}
-	if slices.ContainsFunc(in.found, func(p skill.Problem) bool { return p.Severity != skill.Note }) {
-		r.State = Flagged
-	}
-	slices.SortStableFunc(r.Findings, func(a, b skill.Problem) int {
+	slices.SortStableFunc(in.found, func(a, b skill.Problem) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule))
 	})
-	return r
+	return in.found
 }
 
 // at returns the path in the source of a file of the skill.
