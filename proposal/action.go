@@ -58,13 +58,13 @@ func (b *Box) change(ctx context.Context, act *action, before, after Files) erro
 
 // complete does what is left after the folders were swapped.
 func (b *Box) complete(ctx context.Context, act *action) error {
-	files, m, err := readFolder(ctx, act.Folder)
+	files, digest, err := readFolder(ctx, act.Folder)
 	if err != nil {
 		return err
 	}
 	past, err := b.past(act.Skill, act.Folder)
 	if err == nil {
-		err = past.add(Version{Time: b.now(), Who: act.Who, Why: act.Why, Digest: m.Digest, Proposal: act.Proposal}, files)
+		err = past.add(Version{Time: b.now(), Who: act.Who, Why: act.Why, Digest: digest, Proposal: act.Proposal}, files)
 	}
 	if err != nil {
 		return err

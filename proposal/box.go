@@ -69,14 +69,8 @@ func Dir(state string) string { return filepath.Join(state, "proposals") }
 
 // Count returns how many proposals in the folder of a box wait. It reads one folder.
 func Count(dir string) int {
-	entries, _ := os.ReadDir(filepath.Join(dir, waiting)) // without the folder none waits
-	n := 0
-	for _, e := range entries {
-		if isID(e.Name()) {
-			n++
-		}
-	}
-	return n
+	ids, _ := (&Box{dir: dir}).ids(waiting) // what cannot be read does not wait
+	return len(ids)
 }
 
 // locked calls f while no other process changes the box, after what a killed one has left is

@@ -247,11 +247,11 @@ func (b *Box) Record(ctx context.Context, who Who, id string) (log Log, err erro
 		if err != nil {
 			return err
 		}
-		files, m, err := readFolder(ctx, p.log.Folder)
+		files, digest, err := readFolder(ctx, p.log.Folder)
 		if err != nil {
 			return err
 		}
-		err = p.add(Version{Time: b.now(), Who: who.Name, Why: "recorded by hand", Digest: m.Digest}, files)
+		err = p.add(Version{Time: b.now(), Who: who.Name, Why: "recorded by hand", Digest: digest}, files)
 		log = p.log
 		return err
 	})
@@ -294,11 +294,11 @@ func (b *Box) rescan(ctx context.Context, dir string) (name string, err error) {
 	if err != nil || now == "" || now == p.last() { // a skill that is gone keeps its history
 		return "", err
 	}
-	files, m, err := readFolder(ctx, p.log.Folder)
+	files, digest, err := readFolder(ctx, p.log.Folder)
 	if err != nil {
 		return "", fmt.Errorf("reading skill %s: %w", p.log.Skill, err)
 	}
-	return p.log.Skill, p.add(Version{Time: b.now(), Why: "edited", Digest: m.Digest}, files)
+	return p.log.Skill, p.add(Version{Time: b.now(), Why: "edited", Digest: digest}, files)
 }
 
 // Revert makes a skill what a version of it was. That is a new version.
@@ -315,7 +315,7 @@ func (b *Box) Revert(ctx context.Context, who Who, id, version string) (log Log,
 		if err != nil {
 			return err
 		}
-		before, m, err := readFolder(ctx, p.log.Folder)
+		before, digest, err := readFolder(ctx, p.log.Folder)
 		if err != nil {
 			return err
 		}
@@ -333,7 +333,7 @@ func (b *Box) Revert(ctx context.Context, who Who, id, version string) (log Log,
 			return refuse("%s is already as it was in version %d", e.ID, v.Number)
 		}
 		act := action{Skill: e.Name, Who: who.Name, Why: fmt.Sprintf("reverted to version %d", v.Number)}
-		act.Folder, act.Was = p.log.Folder, m.Digest
+		act.Folder, act.Was = p.log.Folder, digest
 		if err := b.change(ctx, &act, before, after); err != nil {
 			return err
 		}

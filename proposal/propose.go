@@ -222,21 +222,13 @@ func (b *Box) current(ctx context.Context, e *search.Entry) (Files, string, erro
 		return nil, "", err
 	}
 	if filepath.IsAbs(e.Location) { // whatever sizes its source serves
-		files, m, err := readFolder(ctx, filepath.Dir(e.Location))
-		if err != nil {
-			return nil, "", err
-		}
-		return files, m.Digest, nil
+		return readFolder(ctx, filepath.Dir(e.Location))
 	}
 	src, err := b.source(e.Source)
 	if err != nil {
 		return nil, "", err
 	}
-	files, m, err := readSkill(ctx, src, e.Dir())
-	if err != nil {
-		return nil, "", err
-	}
-	return files, m.Digest, nil
+	return readSkill(ctx, src, e.Dir())
 }
 
 // checkAlone returns an error for a skill whose folder has other skills: a change replaces the

@@ -15,39 +15,39 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// readSkill reads all files of the skill in a folder of a source. Links are refused: what
+// readSkill reads all files of the skill in a folder of a source, and its digest. Links are refused: what
 // they lead to is not the skill's.
-func readSkill(ctx context.Context, src source.Source, dir string) (Files, *source.Manifest, error) {
+func readSkill(ctx context.Context, src source.Source, dir string) (Files, string, error) {
 	m, err := source.ReadManifest(ctx, src, dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
 	switch {
 	case len(m.Links) > 0:
-		return nil, nil, refuse("%w: %s is a link", ErrLocked, m.Links[0])
+		return nil, "", refuse("%w: %s is a link", ErrLocked, m.Links[0])
 	case m.Unserved != "":
-		return nil, nil, refuse("%w: %s", ErrLocked, m.Unserved)
+		return nil, "", refuse("%w: %s", ErrLocked, m.Unserved)
 	}
 	for _, p := range m.Problems {
 		if strings.Contains(p.Rule, "link") || p.Rule == "not-a-regular-file" {
-			return nil, nil, refuse("%w: %s: %s", ErrLocked, p.Path, p.Message)
+			return nil, "", refuse("%w: %s: %s", ErrLocked, p.Path, p.Message)
 		}
 	}
 	files, size := make(Files), int64(0)
 	for _, f := range m.Files {
 		if size += f.Size; size > skill.MaxPublishedBytes || len(files) == skill.MaxPublishedFiles {
-			return nil, nil, refuse("%w: it has more than %d files or %d bytes", ErrLocked, skill.MaxPublishedFiles, skill.MaxPublishedBytes)
+			return nil, "", refuse("%w: it has more than %d files or %d bytes", ErrLocked, skill.MaxPublishedFiles, skill.MaxPublishedBytes)
 		}
 		data, mode, err := source.ReadListed(ctx, src, dir, f)
 		switch {
 		case errors.Is(err, source.ErrChanged):
-			return nil, nil, refuse("reading %s: %w", f.Path, err)
+			return nil, "", refuse("reading %s: %w", f.Path, err)
 		case err != nil:
-			return nil, nil, fmt.Errorf("reading %s: %w", f.Path, err)
+			return nil, "", fmt.Errorf("reading %s: %w", f.Path, err)
 		}
 		files[f.Path] = File{data, mode}
 	}
-	return files, m, nil
+	return files, m.Digest, nil
 }
 
 // ReadFolder reads the files of the skill in a folder on disk.
@@ -57,10 +57,10 @@ func ReadFolder(ctx context.Context, folder string) (Files, error) {
 }
 
 // readFolder reads the skill in a folder on disk.
-func readFolder(ctx context.Context, folder string) (Files, *source.Manifest, error) {
+func readFolder(ctx context.Context, folder string) (Files, string, error) {
 	src, err := source.Dir(folder, &source.Options{MaxFile: skill.MaxPublishedBytes, Single: true})
 	if err != nil {
-		return nil, nil, err
+		return nil, "", err
 	}
 	return readSkill(ctx, src, ".")
 }
