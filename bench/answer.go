@@ -37,10 +37,12 @@ type openLeg struct {
 	mallocs, bytes       []float64 // by round, of one block
 }
 
-func (l *openLeg) close() {
-	for _, c := range []catalog{l.catalog, l.text} {
-		if c != nil {
-			c.Close() // ignore the error: nothing was written, or the files are removed anyway
+func closeAll(legs []*openLeg) {
+	for _, l := range legs {
+		for _, c := range []catalog{l.catalog, l.text} {
+			if c != nil {
+				c.Close() // ignore the error: nothing was written, or the files are removed anyway
+			}
 		}
 	}
 }

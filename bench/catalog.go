@@ -166,18 +166,19 @@ func (c *Catalog) refs(docs iter.Seq2[Document, error], indexed func()) iter.Seq
 func (c *Catalog) ref(d Document) *skill.Ref {
 	dir := fmt.Sprintf("%07d", len(c.ids))
 	c.ids[dir] = d.ID
-	d.Skill.Name = c.free(d.Skill.Name)
+	d.Skill.Name = freeName(c.names, d.Skill.Name)
 	d.Skill.Path, d.Skill.Location = dir+"/SKILL.md", "skills/"+d.Skill.Name+"/SKILL.md"
 	return &skill.Ref{Path: d.Skill.Path, Load: func() (*skill.Skill, error) { return d.Skill, nil }}
 }
 
-// free returns a name that is not taken: the given one, if need be with a number.
-func (c *Catalog) free(name string) string {
+// freeName returns a name whose key is not taken, and takes it: the given one, if need be with
+// a number.
+func freeName(taken map[string]bool, name string) string {
 	unique := name
-	for n := 2; c.names[words.NameKey(unique)]; n++ {
+	for n := 2; taken[words.NameKey(unique)]; n++ {
 		unique = fmt.Sprintf("%s-%d", name, n)
 	}
-	c.names[words.NameKey(unique)] = true
+	taken[words.NameKey(unique)] = true
 	return unique
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"iter"
 	"math/rand/v2"
 	"os"
@@ -146,7 +145,7 @@ func (g *generator) name(n int) string {
 		if try >= 16 || name == "" {
 			name = strings.TrimPrefix(fmt.Sprintf("%s-%d", name, len(g.taken)), "-")
 		}
-		if h := hashName(name); !g.taken[h] {
+		if h := words.Hash(name); !g.taken[h] {
 			g.taken[h] = true
 			return name
 		}
@@ -191,13 +190,6 @@ func (g *generator) body(n int) string {
 		}
 	}
 	return b.String()
-}
-
-// hashName returns the hash of a name (FNV-1a).
-func hashName(name string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(name))
-	return h.Sum64()
 }
 
 func pick(random *rand.Rand, list []string) string { return list[random.IntN(len(list))] }

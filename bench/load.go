@@ -52,8 +52,9 @@ type LoadError struct {
 	First string `json:"first"` // message
 }
 
-// loader is one client.
-type loader struct {
+// A tally is what all clients have seen.
+type tally struct {
+	mu      sync.Mutex
 	took    []float64 // ms, of the answers
 	offered int       // answers that offer any skill
 	errors  map[string]*LoadError
@@ -65,21 +66,20 @@ func MeasureLoad(ctx context.Context, o *LoadOptions) (*Load, error) {
 	if len(o.Prompts) == 0 || o.Clients < 1 {
 		return nil, errors.New("measuring load needs prompts and clients")
 	}
-	clients := make([]loader, o.Clients)
-	each := func(f func(n int, c *loader)) {
+	each := func(f func(n int)) {
 		var all sync.WaitGroup
-		for n := range clients {
-			all.Go(func() { f(n, &clients[n]) })
+		for n := range o.Clients {
+			all.Go(func() { f(n) })
 		}
 		all.Wait()
 	}
-	each(func(n int, c *loader) { c.ask(ctx, o, n) })
-	clear(clients)
+	each(func(n int) { new(tally).ask(ctx, o, n) })
+	t := new(tally)
 	start := time.Now()
-	each(func(n int, c *loader) {
+	each(func(n int) {
 		end := start.Add(o.Duration)
 		for i := n; ctx.Err() == nil && time.Now().Before(end); i += o.Clients {
-			if pause := c.ask(ctx, o, i); pause > 0 {
+			if pause := t.ask(ctx, o, i); pause > 0 {
 				wait(ctx, min(pause, time.Until(end)))
 			}
 		}
@@ -88,7 +88,7 @@ func MeasureLoad(ctx context.Context, o *LoadOptions) (*Load, error) {
 		return nil, err
 	}
 	l := &Load{Clients: o.Clients, Prompts: len(o.Prompts), Seconds: time.Since(start).Seconds(), Errors: []LoadError{}}
-	l.sum(clients)
+	l.sum(t)
 	if l.Requests == l.Failed && l.Failed > 0 {
 		return nil, errors.New(l.Errors[0].First)
 	}
@@ -104,27 +104,30 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 // ask asks one of the prompts, and returns how long to wait before the next.
-func (c *loader) ask(ctx context.Context, o *LoadOptions, i int) (pause time.Duration) {
+func (t *tally) ask(ctx context.Context, o *LoadOptions, i int) (pause time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	start := time.Now()
 	answer, err := o.Client.Suggest(ctx, api.Prompt{Text: o.Prompts[i%len(o.Prompts)], Agent: o.Agent, Room: client.Room})
+	took := time.Since(start)
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	switch {
 	case err == nil:
-		c.took = append(c.took, float64(time.Since(start).Microseconds())/1000)
+		t.took = append(t.took, float64(took.Microseconds())/1000)
 		if len(answer.Skills) > 0 {
-			c.offered++
+			t.offered++
 		}
 	case errors.Is(err, context.Canceled): // the run ends
 	default:
-		if c.errors == nil {
-			c.errors = make(map[string]*LoadError)
+		if t.errors == nil {
+			t.errors = make(map[string]*LoadError)
 		}
 		kind := kindOf(err)
-		if c.errors[kind] == nil {
-			c.errors[kind] = &LoadError{Kind: kind, First: err.Error()}
+		if t.errors[kind] == nil {
+			t.errors[kind] = &LoadError{Kind: kind, First: err.Error()}
 		}
-		c.errors[kind].Count++
+		t.errors[kind].Count++
 		if status, ok := errors.AsType[*apiclient.StatusError](err); ok {
 			return status.RetryAfter
 		}
@@ -149,28 +152,15 @@ func kindOf(err error) string {
 }
 
 // sum adds up what the clients have seen.
-func (l *Load) sum(clients []loader) {
-	var took []float64
-	offered := 0
-	kinds := make(map[string]*LoadError)
-	for _, c := range clients {
-		took = append(took, c.took...)
-		offered += c.offered
-		for kind, e := range c.errors {
-			l.Failed += e.Count
-			if known := kinds[kind]; known != nil {
-				known.Count += e.Count
-			} else {
-				kinds[kind] = e
-			}
-		}
-	}
-	slices.Sort(took)
-	l.Requests, l.PerS = len(took)+l.Failed, float64(len(took))/l.Seconds
-	l.Offered = float64(offered) / float64(max(len(took), 1))
-	l.P50MS, l.P99MS, l.P999MS, l.MaxMS = quantile(took, .5), quantile(took, .99), quantile(took, .999), quantile(took, 1)
-	for _, e := range kinds {
+func (l *Load) sum(t *tally) {
+	for _, e := range t.errors {
+		l.Failed += e.Count
 		l.Errors = append(l.Errors, *e)
 	}
+	took := t.took
+	slices.Sort(took)
+	l.Requests, l.PerS = len(took)+l.Failed, float64(len(took))/l.Seconds
+	l.Offered = float64(t.offered) / float64(max(len(took), 1))
+	l.P50MS, l.P99MS, l.P999MS, l.MaxMS = quantile(took, .5), quantile(took, .99), quantile(took, .999), quantile(took, 1)
 	slices.SortFunc(l.Errors, func(a, b LoadError) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Kind, b.Kind)) })
 }

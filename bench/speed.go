@@ -320,12 +320,6 @@ func (m *meter) answers(ctx context.Context, size *SpeedSize, list []leg) (legs 
 	return legs, m.resident(ctx, legs)
 }
 
-func closeAll(legs []*openLeg) {
-	for _, l := range legs {
-		l.close()
-	}
-}
-
 // perSkill returns s with the figures per second and per byte of text.
 func (s IndexSpeed) perSkill(skills int, text int64) IndexSpeed {
 	s.SkillsPerS, s.MBPerS = float64(skills)/s.Seconds, float64(text)/1e6/s.Seconds

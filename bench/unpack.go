@@ -14,7 +14,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -79,17 +78,12 @@ func groupOf(i int) string { return fmt.Sprintf("group-%05d", i/perFolder) }
 
 // writeSkill writes one skill. The second skill of a name is called "name-2".
 func (m *meter) writeSkill(s *skill.Skill, taken map[string]bool) error {
-	name := folderName(s.Name)
-	unique := name
-	for n := 2; taken[words.NameKey(unique)]; n++ {
-		unique = fmt.Sprintf("%s-%d", name, n)
-	}
-	taken[words.NameKey(unique)] = true
-	text, err := skillText(unique, s)
+	name := freeName(taken, folderName(s.Name))
+	text, err := skillText(name, s)
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(m.root(), groupOf(len(m.skills)), unique)
+	dir := filepath.Join(m.root(), groupOf(len(m.skills)), name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
