@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/crypto/blake2b"
@@ -116,11 +117,8 @@ func (in *Installer) verifyFile(file, sig string) (*Signature, error) {
 
 // reversed returns a key ID in the order in which minisign prints it.
 func reversed(id [8]byte) []byte {
-	var b []byte
-	for i := range id {
-		b = append(b, id[7-i])
-	}
-	return b
+	slices.Reverse(id[:])
+	return id[:]
 }
 
 // A minisig is a signature by minisign: of the file, or of its BLAKE2b hash, and then of

@@ -18,7 +18,7 @@ func survivors(k, docs int) (byVectors, byBits int) {
 // A sieve selects, step by step, the documents whose codes are nearest to a prompt's.
 // Distances are small integers, so counting them finds the limit.
 type sieve struct {
-	eligible  []uint64 // one bit for each document that is allowed and has vectors
+	eligible  Skills   // documents that are allowed and have vectors
 	distances []uint32 // by document
 	counts    []uint32 // number of documents, by distance
 
@@ -50,10 +50,8 @@ func (v *sieve) start(docs int, allowed Skills, vectored []byte) int {
 // keepAll selects all eligible documents, without distances.
 func (v *sieve) keepAll() {
 	v.docs = v.docs[:0]
-	for i, w := range v.eligible {
-		for ; w != 0; w &= w - 1 {
-			v.docs = append(v.docs, uint32(64*i+bits.TrailingZeros64(w)))
-		}
+	for i := range v.eligible.All() {
+		v.docs = append(v.docs, uint32(i))
 	}
 }
 

@@ -3,8 +3,7 @@ package main
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
-	"io"
+	"fmt"
 	"os"
 	"slices"
 
@@ -35,17 +34,9 @@ func readCorpus(name string) (*corpus, error) {
 	if err := bench.ReadLines(name, func(s rawSkill) { c.skills = append(c.skills, s) }); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, f); err != nil {
-		return nil, err
-	}
-	c.sha256 = hex.EncodeToString(hash.Sum(nil))
-	return c, nil
+	data, err := os.ReadFile(name)
+	c.sha256 = fmt.Sprintf("%x", sha256.Sum256(data))
+	return c, err
 }
 
 // vocabulary is the words that get a vector of their own.
@@ -117,16 +108,12 @@ func countWords(skills []rawSkill, asked []string, n int) *vocabulary {
 	return v
 }
 
-func (v *vocabulary) lookup(hash uint64) (int, bool) {
-	row, ok := v.rows[hash]
-	return row, ok
-}
-
 // encode returns the rows of the weights whose sum is the vector of a text. The rows
 // of buckets follow the rows of words.
 func (v *vocabulary) encode(text string, buckets int) []int32 {
 	var rows []int32
-	static.Rows(text, v.lookup, buckets, func(row int) {
+	lookup := func(hash uint64) (row int, ok bool) { row, ok = v.rows[hash]; return }
+	static.Rows(text, lookup, buckets, func(row int) {
 		if row < 0 {
 			row = len(v.words) - 1 - row
 		}
