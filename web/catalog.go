@@ -62,14 +62,14 @@ func (c *catalogPage) First() int { return c.From + 1 }
 func (c *catalogPage) Last() int { return min(c.From+pageSize, c.Found) }
 
 // getCatalog lists the skills that fit the filters of the form.
-func (s *Site) getCatalog(v *visit) (answer, error) {
+func (hs *handlers) getCatalog(v *visit) (answer, error) {
 	c := &catalogPage{Query: strings.TrimSpace(v.FormValue("q")), Source: v.FormValue("source"), Tag: strings.ToLower(v.FormValue("tag")), Agent: v.FormValue("agent"), State: v.FormValue("state")}
 	c.From, _ = strconv.Atoi(v.FormValue("from")) // whatever else it says, the list starts at its start
 	agent, err := v.agent(c.Agent)
 	if err != nil {
 		return answer{}, err
 	}
-	entries, err := s.catalog.List(v.Context(), agent, &repertoire.ListOptions{Shadowed: true, Held: v.owner})
+	entries, err := hs.catalog.List(v.Context(), agent, &repertoire.ListOptions{Shadowed: true, Held: v.owner})
 	if err != nil {
 		return answer{}, err
 	}
@@ -77,7 +77,7 @@ func (s *Site) getCatalog(v *visit) (answer, error) {
 	c.choices(v, entries)
 	rows := rowsOf(c.filter(entries))
 	if c.Query != "" {
-		if rows, err = s.find(v, c, agent, rows); err != nil {
+		if rows, err = hs.find(v, c, agent, rows); err != nil {
 			return answer{}, err
 		}
 	}
@@ -88,7 +88,7 @@ func (s *Site) getCatalog(v *visit) (answer, error) {
 	for i, r := range c.Rows {
 		shown[i] = r.ID
 	}
-	s.observe(v, usage.Event{Kind: usage.Listed, Call: "/ui/catalog", Skills: usage.Named(shown...), Prompt: c.Query})
+	hs.observe(v, usage.Event{Kind: usage.Listed, Call: "/ui/catalog", Skills: usage.Named(shown...), Prompt: c.Query})
 	return answer{data: c}, nil
 }
 
@@ -158,7 +158,7 @@ func (c *catalogPage) filter(entries []repertoire.Entry) (list []repertoire.Entr
 
 // find returns the rows that have the query in their names, and then those that a search
 // finds, best first.
-func (s *Site) find(v *visit, c *catalogPage, agent *repertoire.Agent, rows []row) (found []row, err error) {
+func (hs *handlers) find(v *visit, c *catalogPage, agent *repertoire.Agent, rows []row) (found []row, err error) {
 	q := repertoire.Query{Text: c.Query, Agent: agent, Limit: pageSize, Fitting: true, Source: c.Source, Tag: c.Tag}
 	if !slices.Contains(c.Sources, c.Source) {
 		q.Source = ""
@@ -166,7 +166,7 @@ func (s *Site) find(v *visit, c *catalogPage, agent *repertoire.Agent, rows []ro
 	if !slices.Contains(c.Tags, c.Tag) {
 		q.Tag = ""
 	}
-	a, err := s.catalog.Search(v.Context(), q)
+	a, err := hs.catalog.Search(v.Context(), q)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (s *Site) find(v *visit, c *catalogPage, agent *repertoire.Agent, rows []ro
 	for i := range entries {
 		entries[i] = hits[i].Entry
 	}
-	snippets, err := s.catalog.Snippets(v.Context(), q, entries, 0)
+	snippets, err := hs.catalog.Snippets(v.Context(), q, entries, 0)
 	if err != nil {
 		return nil, err
 	}

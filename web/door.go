@@ -90,7 +90,7 @@ func (s *Site) enterByKey(w http.ResponseWriter, v *visit, session string) bool 
 		}
 		s.remember(w, v.Request, session)
 	}
-	http.Redirect(w, v.Request, s.withoutKey(v.Request), http.StatusSeeOther)
+	http.Redirect(w, v.Request, withoutKey(v.Request), http.StatusSeeOther)
 	return false
 }
 
@@ -194,7 +194,7 @@ func (s *Site) askIn(w http.ResponseWriter, v *visit, problem string) {
 }
 
 // withoutKey returns the address of a request without the key.
-func (s *Site) withoutKey(r *http.Request) string {
+func withoutKey(r *http.Request) string {
 	q := r.URL.Query()
 	q.Del("key")
 	u := url.URL{Path: r.URL.Path, RawQuery: q.Encode()}

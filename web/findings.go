@@ -70,19 +70,19 @@ type finding struct {
 
 // getFindings shows what is wrong with the skills: what the catalog knows, or what the last
 // complete check has found.
-func (s *Site) getFindings(v *visit) (answer, error) {
-	report, at := s.checkup.last()
+func (hs *handlers) getFindings(v *visit) (answer, error) {
+	report, at := hs.checkup.last()
 	if report == nil {
 		var err error
-		if report, err = s.quick(v.Context()); err != nil {
-			return answer{}, s.asked(err)
+		if report, err = hs.quick(v.Context()); err != nil {
+			return answer{}, hs.findingsError(err)
 		}
 	}
 	query := strings.TrimSpace(v.FormValue("q"))
 	d := diagnosis{Verdict: report.Verdict(), At: at, Query: query}
 	findings := slices.DeleteFunc(slices.Clone(report.Findings), func(f doctor.Finding) bool { return !mentions(&f, query) })
 	d.Filtered, d.Few = len(findings) < len(report.Findings), len(findings) <= fewFindings
-	entries, err := s.entries(v.Context())
+	entries, err := hs.entries(v.Context())
 	if err != nil {
 		return answer{}, err
 	}
@@ -95,60 +95,60 @@ func (s *Site) getFindings(v *visit) (answer, error) {
 }
 
 // postFindings checks everything.
-func (s *Site) postFindings(v *visit) (answer, error) {
-	if !s.checkup.running.TryLock() {
+func (hs *handlers) postFindings(v *visit) (answer, error) {
+	if !hs.checkup.running.TryLock() {
 		return answer{}, &statusError{http.StatusConflict, errors.New("a check is running already; look at its findings in a moment")}
 	}
-	defer s.checkup.running.Unlock()
-	report, err := s.check(v.Context())
+	defer hs.checkup.running.Unlock()
+	report, err := hs.check(v.Context())
 	if err != nil {
-		return answer{}, s.asked(err)
+		return answer{}, hs.findingsError(err)
 	}
-	s.checkup.keep(report)
-	return answer{goTo: s.link("doctor")}, nil
+	hs.checkup.keep(report)
+	return answer{goTo: hs.opts.link("doctor")}, nil
 }
 
-// lost reports whether the catalog is a copy of a shared one that does not answer.
-func (s *Site) lost() bool { return s.catalog.Shared().State == repertoire.Stale }
+// stale reports whether the catalog is a copy of a shared one that does not answer.
+func (hs *handlers) stale() bool { return hs.catalog.Shared().State == repertoire.Stale }
 
-// asked returns why the catalog did not answer: findings are not in the copy of a shared one.
-func (s *Site) asked(err error) error {
-	if !s.lost() {
+// findingsError returns why the catalog did not answer: findings are not in the copy of a shared one.
+func (hs *handlers) findingsError(err error) error {
+	if !hs.stale() {
 		return err
 	}
-	if s.opts.Key == "" {
-		s.opts.Logger.Warn("findings are not shown", "error", err)
+	if hs.opts.Key == "" {
+		hs.opts.Logger.Warn("findings are not shown", "error", err)
 		err = errors.New("try again in a moment")
 	}
 	return &statusError{http.StatusServiceUnavailable, fmt.Errorf("findings are in the shared catalog, which does not answer now: %w", err)}
 }
 
 // entries returns all skills, also those that are not offered.
-func (s *Site) entries(ctx context.Context) ([]repertoire.Entry, error) {
-	return s.catalog.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
+func (hs *handlers) entries(ctx context.Context) ([]repertoire.Entry, error) {
+	return hs.catalog.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
 }
 
 // quick reports what the catalog knows.
-func (s *Site) quick(ctx context.Context) (*doctor.Report, error) {
-	entries, err := s.entries(ctx)
+func (hs *handlers) quick(ctx context.Context) (*doctor.Report, error) {
+	entries, err := hs.entries(ctx)
 	if err != nil {
 		return nil, err
 	}
-	report, err := doctor.Quick(ctx, s.catalog, entries)
+	report, err := doctor.Quick(ctx, hs.catalog, entries)
 	if err != nil {
 		return nil, err
 	}
-	report.Ignore(s.opts.Ignore, s.catalog.Config().Sources, false)
+	report.Ignore(hs.opts.Ignore, hs.catalog.Config().Sources, false)
 	// An entry that matches nothing now may match what a complete check finds.
 	report.Findings = slices.DeleteFunc(report.Findings, func(f doctor.Finding) bool { return f.Rule == "ignore" })
 	return report, nil
 }
 
 // check reports everything.
-func (s *Site) check(ctx context.Context) (*doctor.Report, error) {
-	report, err := doctor.Catalog(ctx, s.catalog, doctor.Options{})
+func (hs *handlers) check(ctx context.Context) (*doctor.Report, error) {
+	report, err := doctor.Catalog(ctx, hs.catalog, doctor.Options{})
 	if err == nil {
-		report.Ignore(s.opts.Ignore, s.catalog.Config().Sources, false)
+		report.Ignore(hs.opts.Ignore, hs.catalog.Config().Sources, false)
 	}
 	return report, err
 }

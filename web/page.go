@@ -16,23 +16,31 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
+// handlers are what the pages ask the catalog and change in it. They write no HTML and know no
+// door: a Site calls them for visitors that it has let in.
+type handlers struct {
+	catalog *repertoire.Catalog
+	opts    *Options // of the site, with defaults
+	checkup checkup
+}
+
 // list returns the pages in the order of the navigation. A new page is one line here, its
 // functions in a file of its own, and its template.
-func (s *Site) list() []page {
+func (hs *handlers) list() []page {
 	list := []page{
-		{path: "", name: "prompt", title: "Prompt", get: s.getPrompt, post: s.getPrompt},
-		{path: "catalog", name: "catalog", title: "Catalog", get: s.getCatalog},
-		{path: "skill", name: "skill", in: "catalog", title: "Skill", get: s.getSkill, post: s.getSkill},
-		{path: "file", name: "file", in: "catalog", title: "File", get: s.getFile},
-		{path: "doctor", name: "doctor", title: "Doctor", whole: true, get: s.getFindings, post: s.postFindings},
-		{path: "usage", name: "usage", title: "Usage", get: s.getUsage},
-		{path: "state", name: "state", title: "State", whole: true, get: s.getState},
+		{path: "", name: "prompt", title: "Prompt", get: hs.getPrompt, post: hs.getPrompt},
+		{path: "catalog", name: "catalog", title: "Catalog", get: hs.getCatalog},
+		{path: "skill", name: "skill", in: "catalog", title: "Skill", get: hs.getSkill, post: hs.getSkill},
+		{path: "file", name: "file", in: "catalog", title: "File", get: hs.getFile},
+		{path: "doctor", name: "doctor", title: "Doctor", whole: true, get: hs.getFindings, post: hs.postFindings},
+		{path: "usage", name: "usage", title: "Usage", get: hs.getUsage},
+		{path: "state", name: "state", title: "State", whole: true, get: hs.getState},
 	}
-	if s.opts.Proposals != nil {
+	if hs.opts.Proposals != nil {
 		list = append(list,
-			page{path: "change", name: "change", in: "catalog", title: "Change", owner: true, get: s.getChange},
-			page{path: "proposals", name: "proposals", title: "Proposals", owner: true, get: s.getProposals},
-			page{path: "proposal", name: "proposal", in: "proposals", title: "Proposal", owner: true, get: s.getProposal, post: s.postProposal})
+			page{path: "change", name: "change", in: "catalog", title: "Change", owner: true, get: hs.getChange},
+			page{path: "proposals", name: "proposals", title: "Proposals", owner: true, get: hs.getProposals},
+			page{path: "proposal", name: "proposal", in: "proposals", title: "Proposal", owner: true, get: hs.getProposal, post: hs.postProposal})
 	}
 	return list
 }
@@ -59,7 +67,7 @@ type handler func(v *visit) (answer, error)
 type answer struct {
 	data  any    // for the template
 	title string // of the window; "" means the title of the page
-	goTo  string // address to go to instead of showing anything; "" means none, see Site.link
+	goTo  string // address to go to instead of showing anything; "" means none, see Options.link
 	file  *file  // to download instead of showing anything; nil means none
 }
 
@@ -120,9 +128,9 @@ func (e *statusError) Unwrap() error { return e.err }
 // ForAsker returns the message, which is for the visitor.
 func (e *statusError) ForAsker() string { return e.err.Error() }
 
-// told returns what a visitor is told of an error: all of it, if the visitor has started the site
+// message returns what a visitor reads of an error: all of it, if the visitor has started the site
 // on this machine.
-func (v *visit) told(err error) string {
+func (v *visit) message(err error) string {
 	if v.site.opts.Key != "" {
 		return err.Error()
 	}
@@ -181,7 +189,7 @@ func (s *Site) serve(p page) http.HandlerFunc {
 		case a.file != nil:
 			download(w, a.file)
 		default:
-			s.show(w, v, &p, a)
+			s.write(w, v, &p, a, http.StatusOK)
 		}
 	}
 }
@@ -207,9 +215,9 @@ func (s *Site) fail(w http.ResponseWriter, v *visit, err error) {
 	if held, ok := errors.AsType[*search.HeldError](err); ok && !v.owner {
 		err = held.ForAgent()
 	}
-	if status == http.StatusInternalServerError && s.opts.Key != "" { // or told does it
+	if status == http.StatusInternalServerError && s.opts.Key != "" { // or message does it
 		s.opts.Logger.Warn("showing a page", "path", v.URL.Path, "error", err)
 	}
 	p := page{name: "error", title: cmp.Or(http.StatusText(status), "Error")}
-	s.write(w, v, &p, answer{data: v.told(err)}, status)
+	s.write(w, v, &p, answer{data: v.message(err)}, status)
 }

@@ -68,16 +68,16 @@ type bar struct {
 
 // getPrompt shows what each agent would be offered for a prompt. It comes by POST, so that
 // no address has it, which logs and browsers keep.
-func (s *Site) getPrompt(v *visit) (answer, error) {
+func (hs *handlers) getPrompt(v *visit) (answer, error) {
 	p := promptPage{Prompt: v.PostFormValue("q")}
 	if p.Prompt == "" {
 		var err error
-		p.Skills, err = s.catalog.Count(v.Context(), v.scope)
+		p.Skills, err = hs.catalog.Count(v.Context(), v.scope)
 		return answer{data: p}, err
 	}
 	var shown []string
 	for _, a := range v.agents() {
-		o, err := s.offerTo(v, a, p.Prompt)
+		o, err := hs.offerTo(v, a, p.Prompt)
 		if err != nil {
 			return answer{}, err
 		}
@@ -89,20 +89,20 @@ func (s *Site) getPrompt(v *visit) (answer, error) {
 			}
 		}
 	}
-	s.observe(v, usage.Event{Kind: usage.Offered, Call: "/ui/prompt", Skills: usage.Named(shown...), Prompt: p.Prompt})
+	hs.observe(v, usage.Event{Kind: usage.Offered, Call: "/ui/prompt", Skills: usage.Named(shown...), Prompt: p.Prompt})
 	return answer{data: p}, nil
 }
 
-func (s *Site) offerTo(v *visit, a *repertoire.Agent, prompt string) (o offer, err error) {
+func (hs *handlers) offerTo(v *visit, a *repertoire.Agent, prompt string) (o offer, err error) {
 	var pinned []string
 	if a != nil {
 		o.Agent, pinned = a.Name, a.Pinned
 	}
 	// List pinned skills instead of reading all their instructions for each character.
-	if o.Block, err = s.catalog.Block(v.Context(), prompt, repertoire.Budget{Command: "skills", ListPinned: true, Offer: contextprovider.Relevant}, a); err != nil {
+	if o.Block, err = hs.catalog.Block(v.Context(), prompt, repertoire.Budget{Command: "skills", ListPinned: true, Offer: contextprovider.Relevant}, a); err != nil {
 		return o, err
 	}
-	all, err := s.catalog.Search(v.Context(), repertoire.Query{Text: prompt, Agent: a, Limit: len(o.Skills) + o.Omitted + nearly})
+	all, err := hs.catalog.Search(v.Context(), repertoire.Query{Text: prompt, Agent: a, Limit: len(o.Skills) + o.Omitted + nearly})
 	if err != nil {
 		return o, err
 	}

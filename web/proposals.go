@@ -20,11 +20,11 @@ type proposalList struct {
 }
 
 // getProposals lists the proposed changes of skills.
-func (s *Site) getProposals(v *visit) (answer, error) {
-	list, err := s.opts.Proposals.List(v.Context(), v.scope, true)
+func (hs *handlers) getProposals(v *visit) (answer, error) {
+	list, err := hs.opts.Proposals.List(v.Context(), v.scope, true)
 	d := proposalList{}
 	if err != nil { // of single proposals: the others are listed
-		d.Problem = v.told(err)
+		d.Problem = v.message(err)
 	}
 	slices.Reverse(list)
 	for _, p := range list {
@@ -50,11 +50,11 @@ type proposalView struct {
 func (d proposalView) Fails() bool { return d.Check != nil && !d.Check.OK }
 
 // getProposal shows what a proposal would do now.
-func (s *Site) getProposal(v *visit) (answer, error) { return s.proposal(v, "") }
+func (hs *handlers) getProposal(v *visit) (answer, error) { return hs.proposal(v, "") }
 
 // proposal shows a proposal, and why a decision about it was not carried out.
-func (s *Site) proposal(v *visit, problem string) (answer, error) {
-	p, err := s.opts.Proposals.Show(v.Context(), v.scope, v.FormValue("id"))
+func (hs *handlers) proposal(v *visit, problem string) (answer, error) {
+	p, err := hs.opts.Proposals.Show(v.Context(), v.scope, v.FormValue("id"))
 	if err != nil {
 		return answer{}, err
 	}
@@ -63,40 +63,40 @@ func (s *Site) proposal(v *visit, problem string) (answer, error) {
 }
 
 // postProposal approves or rejects a proposal.
-func (s *Site) postProposal(v *visit) (answer, error) {
+func (hs *handlers) postProposal(v *visit) (answer, error) {
 	id, reason := v.PostFormValue("id"), strings.TrimSpace(v.PostFormValue("reason"))
 	var skill string
 	var err error
 	action := v.PostFormValue("action")
 	switch action {
 	case "approve":
-		skill, err = s.approve(v, id, reason)
+		skill, err = hs.approve(v, id, reason)
 	case "reject":
 		var p proposal.Proposal
-		p, err = s.opts.Proposals.Reject(v.Context(), v.who(), id, reason)
+		p, err = hs.opts.Proposals.Reject(v.Context(), v.who(), id, reason)
 		skill = p.Skill
 	default:
 		return answer{}, refuse("no action %q: approve or reject", action)
 	}
-	s.observe(v, usage.Event{Kind: usage.Proposed, Call: "/ui/" + action, Skills: usage.Named(skill), Proposal: id, Failed: err != nil})
+	hs.observe(v, usage.Event{Kind: usage.Proposed, Call: "/ui/" + action, Skills: usage.Named(skill), Proposal: id, Failed: err != nil})
 	if action == "approve" && err == nil {
-		if _, err = s.catalog.Owner().Rescan(v.Context(), nil); err != nil {
-			return s.proposal(v, "the change is made, but the catalog is as before: "+v.told(err))
+		if _, err = hs.catalog.Owner().Rescan(v.Context(), nil); err != nil {
+			return hs.proposal(v, "the change is made, but the catalog is as before: "+v.message(err))
 		}
 	}
 	switch {
 	case errors.Is(err, proposal.ErrNotFound), v.Context().Err() != nil:
 		return answer{}, err
 	case err != nil:
-		return s.proposal(v, v.told(err))
+		return hs.proposal(v, v.message(err))
 	}
-	return answer{goTo: s.link("proposal", "id", id)}, nil
+	return answer{goTo: hs.opts.link("proposal", "id", id)}, nil
 }
 
 // approve makes the change of a proposal, if it still is what the visitor has seen.
-func (s *Site) approve(v *visit, id, reason string) (skill string, err error) {
+func (hs *handlers) approve(v *visit, id, reason string) (skill string, err error) {
 	stale := false
-	p, err := s.opts.Proposals.Approve(v.Context(), v.who(), id, proposal.Approval{
+	p, err := hs.opts.Proposals.Approve(v.Context(), v.who(), id, proposal.Approval{
 		Reason: reason,
 		Force:  v.PostFormValue("force") != "",
 		Confirm: func(p proposal.Shown) bool {

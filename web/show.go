@@ -77,7 +77,7 @@ func (s *Site) load() error {
 // functions returns what templates may call.
 func (s *Site) functions() template.FuncMap {
 	return template.FuncMap{
-		"link":      s.link,
+		"link":      s.opts.link,
 		"asset":     s.asset,
 		"count":     figures.Count,
 		"thousands": figures.Thousands,
@@ -89,15 +89,15 @@ func (s *Site) functions() template.FuncMap {
 	}
 }
 
-// link returns the address of a page of this site, with the keys and values of its query.
-func (s *Site) link(page string, query ...string) string {
+// link returns the address of a page of the site, with the keys and values of its query.
+func (o *Options) link(page string, query ...string) string {
 	q := make(url.Values)
 	for i := 0; i+1 < len(query); i += 2 {
 		if query[i+1] != "" {
 			q.Set(query[i], query[i+1])
 		}
 	}
-	address := s.opts.Prefix + page
+	address := o.Prefix + page
 	if len(q) > 0 {
 		address += "?" + q.Encode()
 	}
@@ -110,7 +110,7 @@ func (s *Site) asset(name string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("there is no asset %q", name)
 	}
-	return s.link("static/"+name, "v", a.version), nil
+	return s.opts.link("static/"+name, "v", a.version), nil
 }
 
 func (s *Site) serveAsset(w http.ResponseWriter, r *http.Request) {
@@ -148,10 +148,6 @@ type entry struct {
 // partHeader is in requests of our script that want only the part of a page that changes:
 // the template "results".
 const partHeader = "X-Part"
-
-func (s *Site) show(w http.ResponseWriter, v *visit, p *page, a answer) {
-	s.write(w, v, p, a, http.StatusOK)
-}
 
 // write shows a page with a status.
 func (s *Site) write(w http.ResponseWriter, v *visit, p *page, a answer, status int) {

@@ -57,42 +57,42 @@ type fileGroup struct {
 
 // getSkill shows a skill as it is now, and explains a prompt if there is one, which comes by
 // POST.
-func (s *Site) getSkill(v *visit) (answer, error) {
-	e, err := s.catalog.Lookup(v.Context(), v.FormValue("id"), v.seeing())
+func (hs *handlers) getSkill(v *visit) (answer, error) {
+	e, err := hs.catalog.Lookup(v.Context(), v.FormValue("id"), v.seeing())
 	if err != nil {
 		return answer{}, err
 	}
 	p := &skillPage{Entry: e, Explains: v.scope == nil, Prompt: v.PostFormValue("q")}
 	p.Status, p.Reason = e.Status()
 	if p.Explains && p.Prompt != "" {
-		if p.Why, err = s.why(v, e.ID, p.Prompt); err != nil {
+		if p.Why, err = hs.why(v, e.ID, p.Prompt); err != nil {
 			return answer{}, err
 		}
 	}
 	if v.Header.Get(partHeader) != "" { // nothing else changes
 		return answer{data: p}, nil
 	}
-	p.Body, err = s.catalog.Body(v.Context(), e.ID, v.seeing())
+	p.Body, err = hs.catalog.Body(v.Context(), e.ID, v.seeing())
 	switch {
 	case errors.Is(err, skill.ErrNotFound):
 		return answer{}, err
 	case err != nil:
-		p.Unreadable = v.told(err)
+		p.Unreadable = v.message(err)
 	default:
 		var text string
 		text, p.Cut = shorten(p.Body.Text)
 		p.Blocks = blocksOf(text, 2)
 		p.Groups = groupsOf(p.Body.Resources)
-		s.observe(v, usage.Event{Kind: usage.Loaded, Call: "/ui/skill", Skills: usage.Named(e.ID), Prompt: v.PostFormValue("q")})
+		hs.observe(v, usage.Event{Kind: usage.Loaded, Call: "/ui/skill", Skills: usage.Named(e.ID), Prompt: v.PostFormValue("q")})
 	}
-	p.Seen = s.seenBy(v, &e)
-	p.Versions = s.versions(v, e.ID)
+	p.Seen = hs.seenBy(v, &e)
+	p.Versions = hs.versions(v, e.ID)
 	return answer{data: p, title: e.ID}, nil
 }
 
 // why explains a prompt to somebody who sees the whole catalog.
-func (s *Site) why(v *visit, id, prompt string) (*why, error) {
-	e, err := s.catalog.Why(v.Context(), id, repertoire.Query{Text: prompt})
+func (hs *handlers) why(v *visit, id, prompt string) (*why, error) {
+	e, err := hs.catalog.Why(v.Context(), id, repertoire.Query{Text: prompt})
 	if err != nil {
 		return nil, err
 	}
@@ -102,12 +102,12 @@ func (s *Site) why(v *visit, id, prompt string) (*why, error) {
 }
 
 // seenBy returns the configured agents that see a skill, for those who see everything.
-func (s *Site) seenBy(v *visit, e *repertoire.Entry) (list []reader) {
+func (hs *handlers) seenBy(v *visit, e *repertoire.Entry) (list []reader) {
 	for _, a := range v.agents() {
 		if a == nil || v.scope != nil {
 			continue
 		}
-		if _, err := s.catalog.Lookup(v.Context(), e.ID, a); err == nil {
+		if _, err := hs.catalog.Lookup(v.Context(), e.ID, a); err == nil {
 			list = append(list, reader{a.Name, slices.Contains(a.Pinned, e.Name)})
 		}
 	}
@@ -115,8 +115,8 @@ func (s *Site) seenBy(v *visit, e *repertoire.Entry) (list []reader) {
 }
 
 // observe tells the program what a visitor was shown or has decided.
-func (s *Site) observe(v *visit, e usage.Event) {
-	if s.opts.Observe == nil {
+func (hs *handlers) observe(v *visit, e usage.Event) {
+	if hs.opts.Observe == nil {
 		return
 	}
 	e.Client, e.Caller, e.Address = "page", v.name, v.RemoteAddr
@@ -124,17 +124,17 @@ func (s *Site) observe(v *visit, e usage.Event) {
 		e.Agent = v.scope.Name
 	}
 	e.Skills = slices.DeleteFunc(e.Skills, func(k usage.Skill) bool { return k.ID == "" }) // of a decision that failed
-	s.opts.Observe(e)
+	hs.opts.Observe(e)
 }
 
 // versions returns the versions of a skill that are kept, the newest first.
-func (s *Site) versions(v *visit, id string) []proposal.Version {
-	if s.opts.Proposals == nil || !v.owner {
+func (hs *handlers) versions(v *visit, id string) []proposal.Version {
+	if hs.opts.Proposals == nil || !v.owner {
 		return nil
 	}
-	log, err := s.opts.Proposals.History(v.Context(), v.seeing(), id)
+	log, err := hs.opts.Proposals.History(v.Context(), v.seeing(), id)
 	if err != nil && !errors.Is(err, proposal.ErrLocked) { // a skill that is not on disk has no history
-		s.opts.Logger.Warn("reading the history", "skill", id, "error", err)
+		hs.opts.Logger.Warn("reading the history", "skill", id, "error", err)
 	}
 	list := slices.Clone(log.Versions)
 	slices.Reverse(list)
@@ -181,12 +181,12 @@ type filePage struct {
 }
 
 // getFile shows a file of a skill as it is now, or lets the visitor save it.
-func (s *Site) getFile(v *visit) (answer, error) {
-	f, err := s.catalog.File(v.Context(), v.FormValue("id"), v.FormValue("path"), v.seeing())
+func (hs *handlers) getFile(v *visit) (answer, error) {
+	f, err := hs.catalog.File(v.Context(), v.FormValue("id"), v.FormValue("path"), v.seeing())
 	if err != nil {
 		return answer{}, err
 	}
-	s.observe(v, usage.Event{Kind: usage.Read, Call: "/ui/file", Skills: usage.Named(f.ID), What: f.Path})
+	hs.observe(v, usage.Event{Kind: usage.Read, Call: "/ui/file", Skills: usage.Named(f.ID), What: f.Path})
 	if v.FormValue("save") != "" {
 		return answer{file: &file{f.Path, f.Data}}, nil
 	}
@@ -208,11 +208,11 @@ type changePage struct {
 	Cut   bool
 }
 
-func (s *Site) getChange(v *visit) (answer, error) {
+func (hs *handlers) getChange(v *visit) (answer, error) {
 	id := v.FormValue("id")
-	version, diff, err := s.opts.Proposals.Change(v.Context(), v.seeing(), id, v.FormValue("version"))
+	version, diff, err := hs.opts.Proposals.Change(v.Context(), v.seeing(), id, v.FormValue("version"))
 	if err != nil {
-		return answer{}, &statusError{http.StatusNotFound, errors.New(v.told(err))}
+		return answer{}, &statusError{http.StatusNotFound, errors.New(v.message(err))}
 	}
 	p := &changePage{ID: id, Version: version}
 	diff, p.Cut = shorten(diff)

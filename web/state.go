@@ -63,8 +63,8 @@ func (r rows[T]) More() int { return r.All - len(r.List) }
 func firstRows[T any](list []T) rows[T] { return rows[T]{list[:min(len(list), maxRows)], len(list)} }
 
 // getState shows what is disabled, pinned and stale, and where skills come from.
-func (s *Site) getState(v *visit) (answer, error) {
-	ctx, c := v.Context(), s.catalog
+func (hs *handlers) getState(v *visit) (answer, error) {
+	ctx, c := v.Context(), hs.catalog
 	d := condition{Look: c.Owner().Glance(ctx, lookTime), Shared: c.Shared()}
 	if v.owner {
 		d.File, d.Recovered = c.Path(), c.Owner().Recovered()
@@ -79,44 +79,44 @@ func (s *Site) getState(v *visit) (answer, error) {
 	if d.Mode, err = c.Mode(ctx); err != nil {
 		return answer{}, err
 	}
-	if d.Missing, err = s.unembedded(ctx); err != nil {
+	if d.Missing, err = hs.unembedded(ctx); err != nil {
 		return answer{}, err
 	}
-	if d.Sources, err = s.places(ctx, v.owner); err != nil {
+	if d.Sources, err = hs.places(ctx, v.owner); err != nil {
 		return answer{}, err
 	}
-	entries, err := s.entries(ctx)
+	entries, err := hs.entries(ctx)
 	if err != nil {
 		return answer{}, err
 	}
 	d.Held = heldGroups(entries)
 	entries, _ = repertoire.SplitLinks(entries)
 	d.Shadowed = firstRows(slices.DeleteFunc(entries, func(e repertoire.Entry) bool { return e.ShadowedBy == "" }))
-	d.Agents, err = s.viewers(ctx)
+	d.Agents, err = hs.viewers(ctx)
 	return answer{data: d}, err
 }
 
 // unembedded returns how many texts have no vector of the configured embedder yet. The
 // built-in one leaves none out, and a shared catalog that does not answer cannot tell.
-func (s *Site) unembedded(ctx context.Context) (int, error) {
-	e := s.catalog.Config().Embedder
-	if e == nil || e.Model() == "" || s.lost() {
+func (hs *handlers) unembedded(ctx context.Context) (int, error) {
+	e := hs.catalog.Config().Embedder
+	if e == nil || e.Model() == "" || hs.stale() {
 		return 0, nil
 	}
-	coverage, err := s.catalog.Owner().Coverage(ctx, e.Model())
+	coverage, err := hs.catalog.Owner().Coverage(ctx, e.Model())
 	return coverage.Texts - coverage.Embedded, err
 }
 
 // places returns the sources, the one that wins first. Folders are only for the owner.
-func (s *Site) places(ctx context.Context, owner bool) ([]place, error) {
-	sizes, err := s.catalog.Owner().SourceSizes(ctx)
+func (hs *handlers) places(ctx context.Context, owner bool) ([]place, error) {
+	sizes, err := hs.catalog.Owner().SourceSizes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var list []place
 	for _, size := range sizes {
 		p := place{SourceSize: size}
-		for _, src := range s.catalog.Config().Sources {
+		for _, src := range hs.catalog.Config().Sources {
 			if info := src.Info(); info.Label == size.Source {
 				p.Kind = info.Kind
 				if owner {
@@ -126,7 +126,7 @@ func (s *Site) places(ctx context.Context, owner bool) ([]place, error) {
 		}
 		list = append(list, p)
 	}
-	labels := s.catalog.Labels()
+	labels := hs.catalog.Labels()
 	slices.SortStableFunc(list, func(a, b place) int { return slices.Index(labels, a.Source) - slices.Index(labels, b.Source) })
 	return list, nil
 }
@@ -147,14 +147,14 @@ func heldGroups(entries []repertoire.Entry) []heldGroup {
 }
 
 // viewers returns the agents of the configuration.
-func (s *Site) viewers(ctx context.Context) ([]viewer, error) {
+func (hs *handlers) viewers(ctx context.Context) ([]viewer, error) {
 	var list []viewer
-	for _, a := range s.catalog.Config().Agents {
-		n, err := s.catalog.Count(ctx, a)
+	for _, a := range hs.catalog.Config().Agents {
+		n, err := hs.catalog.Count(ctx, a)
 		if err != nil {
 			return nil, err
 		}
-		pinned, err := s.catalog.Pinned(ctx, a)
+		pinned, err := hs.catalog.Pinned(ctx, a)
 		if err != nil {
 			return nil, err
 		}

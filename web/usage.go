@@ -38,28 +38,28 @@ type usedSkill struct {
 const usedSkills = 25
 
 // getUsage shows what became of the skills that were offered.
-func (s *Site) getUsage(v *visit) (answer, error) {
+func (hs *handlers) getUsage(v *visit) (answer, error) {
 	d := usageView{Days: 30, Periods: periods()}
 	if n, err := strconv.Atoi(v.FormValue("days")); err == nil && slices.Contains(d.Periods, n) {
 		d.Days = n
 	}
-	if s.opts.Usage == nil {
+	if hs.opts.Usage == nil {
 		return answer{data: d}, nil
 	}
 	agent := ""
 	if v.scope != nil {
 		agent = v.scope.Name
 	}
-	entries, err := s.catalog.List(v.Context(), v.scope, nil)
+	entries, err := hs.catalog.List(v.Context(), v.scope, nil)
 	if err != nil {
 		return answer{}, err
 	}
 	since := time.Now().AddDate(0, 0, 1-d.Days)
 	since = time.Date(since.Year(), since.Month(), since.Day(), 0, 0, 0, 0, since.Location())
-	if d.Stats, err = s.opts.Usage.Stats(v.Context(), since, agent, entries); err != nil {
+	if d.Stats, err = hs.opts.Usage.Stats(v.Context(), since, agent, entries); err != nil {
 		return answer{}, err
 	}
-	days, err := s.opts.Usage.Days(v.Context(), since, agent)
+	days, err := hs.opts.Usage.Days(v.Context(), since, agent)
 	if err != nil {
 		return answer{}, err
 	}

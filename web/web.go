@@ -64,13 +64,13 @@ type Options struct {
 	Logger *slog.Logger // gets messages about failures; nil means no messages
 }
 
-// A Site answers requests of browsers about one catalog. Several goroutines may use it.
+// A Site answers requests of browsers about one catalog: it lets visitors in, asks the handler
+// of a page and shows its answer. Several goroutines may use it.
 type Site struct {
 	catalog   *repertoire.Catalog
-	opts      Options // with defaults
+	opts      *Options // with defaults
 	pages     []page
 	door      door
-	checkup   checkup
 	forms     chan struct{} // holds a value for each form that is being answered
 	templates templates
 	assets    assets
@@ -79,9 +79,9 @@ type Site struct {
 
 // New returns a site. It asks the catalog nothing before the first request.
 func New(c *repertoire.Catalog, o *Options) (*Site, error) {
-	s := &Site{catalog: c, mux: http.NewServeMux(), forms: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
+	s := &Site{catalog: c, opts: new(Options), mux: http.NewServeMux(), forms: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
 	if o != nil {
-		s.opts = *o
+		*s.opts = *o
 	}
 	s.opts.Prefix = cmp.Or(s.opts.Prefix, "/")
 	s.opts.Logger = cmp.Or(s.opts.Logger, slog.New(slog.DiscardHandler))
@@ -98,7 +98,7 @@ func New(c *repertoire.Catalog, o *Options) (*Site, error) {
 		return nil, errors.New("who may see the page? Set one of Key, Check and Open")
 	}
 	s.door.key = s.opts.Key
-	s.pages = s.list()
+	s.pages = (&handlers{catalog: c, opts: s.opts}).list()
 	if err := s.load(); err != nil {
 		return nil, err
 	}
