@@ -53,7 +53,7 @@ var layers = map[string][]string{
 	"sandbox/container":   {"sandbox"},
 	"sandbox/virtual":     {"sandbox", "skill", "internal/tidy"},
 	"sandbox/executors":   {"sandbox", "sandbox/bubblewrap", "sandbox/container", "sandbox/virtual", "internal/words"},
-	"install/git":         {"skill", "internal/words", "internal/tidy"},
+	"install/git":         {"skill", "internal/regular", "internal/words", "internal/tidy"},
 	"install/remote":      {"skill", "source", "install/git", "install/unpack", "internal/atomicfile", "internal/regular", "internal/tidy", "internal/endpoint"},
 	"install/unpack":      {"skill", "internal/regular", "internal/tidy"},
 	"internal/evals":      {"contextprovider", "search", "internal/words", "internal/figures"},

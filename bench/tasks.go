@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"os"
 	"os/exec"
@@ -21,6 +20,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
@@ -122,7 +122,7 @@ func (t *Task) index(ctx context.Context) (s IndexSpeed, err error) {
 		return s, err
 	}
 	s.Seconds = took / 1000
-	s.CatalogBytes, err = bytesIn(filepath.Dir(t.DB))
+	s.CatalogBytes, err = regular.Size(filepath.Dir(t.DB))
 	return s, err
 }
 
@@ -162,7 +162,7 @@ func (t *Task) compile(ctx context.Context) (s IndexSpeed, err error) {
 	if err := errors.Join(err, x.Close(), st.Close()); err != nil {
 		return s, err
 	}
-	s.CatalogBytes, err = bytesIn(dir)
+	s.CatalogBytes, err = regular.Size(dir)
 	return s, err
 }
 
@@ -276,22 +276,6 @@ func parseStatus(status string) Memory {
 		}
 	}
 	return m
-}
-
-// bytesIn returns the size of all files in a folder.
-func bytesIn(dir string) (int64, error) {
-	var n int64
-	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil {
-			n += info.Size()
-		}
-		return err
-	})
-	return n, err
 }
 
 // glanceLimit is how long the command "context" checks for changed skills.

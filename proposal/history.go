@@ -16,6 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -140,7 +141,7 @@ func (p *past) prune() error {
 	keep := 0
 	for i, v := range slices.Backward(p.log.Versions) {
 		if _, ok := sizes[v.Digest]; !ok {
-			sizes[v.Digest] = sizeOf(p.kept(v.Digest))
+			sizes[v.Digest], _ = regular.Size(p.kept(v.Digest)) // as far as it can be read
 			total += sizes[v.Digest]
 		}
 		if n := len(p.log.Versions) - i; n > 2 && (n > maxVersions || total > maxVersionBytes) {
@@ -160,19 +161,6 @@ func (p *past) prune() error {
 		}
 	}
 	return err
-}
-
-// sizeOf returns the size of all files in a folder, as far as they can be read.
-func sizeOf(folder string) (n int64) {
-	_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			if info, err := d.Info(); err == nil {
-				n += info.Size()
-			}
-		}
-		return nil
-	})
-	return n
 }
 
 // find returns a version by its number, or by the start of its digest.

@@ -5,10 +5,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // What git may take besides disk.
@@ -54,17 +55,7 @@ func (r Repo) checkSize() error {
 	if r.dir == "" {
 		return nil
 	}
-	sum := int64(0)
-	filepath.WalkDir(filepath.Join(r.dir, ".git"), func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return nil
-		}
-		if info, err := d.Info(); err == nil {
-			sum += info.Size()
-		}
-		return nil
-	})
-	if sum > r.most {
+	if sum, _ := regular.Size(filepath.Join(r.dir, ".git")); sum > r.most {
 		return fmt.Errorf("the server sends more than %d bytes, the most that a repository may have", r.most)
 	}
 	return nil

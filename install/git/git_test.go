@@ -188,7 +188,7 @@ func TestEndlessPack(t *testing.T) {
 	}))
 	defer s.Close()
 	repo := git.New(s.URL+"/x.git", 1<<20).In(filepath.Join(t.TempDir(), "got"))
-	_, err := repo.Fetch(t.Context(), git.Version{Name: "refs/heads/main", Object: commit, Commit: commit})
+	_, err := repo.Fetch(t.Context(), git.Version{Name: "refs/heads/main", Commit: commit})
 	if err == nil || !strings.Contains(err.Error(), "the server sends more than 1048576 bytes") {
 		t.Errorf("error %v", err)
 	}

@@ -21,7 +21,6 @@ import (
 // A Version is what a ref leads to.
 type Version struct {
 	Name   string // full name of the ref, such as refs/tags/v1; a commit if nobody advertises it
-	Object string // what the ref is; a tag of its own is not the commit
 	Commit string // "" if it is not known yet
 }
 
@@ -43,7 +42,7 @@ func (r Repo) Resolve(ctx context.Context, ref string) (Version, error) {
 	}
 	for _, name := range names {
 		if object, ok := refs[name]; ok {
-			v := Version{name, object, object}
+			v := Version{name, object}
 			if peeled, ok := refs[name+"^{}"]; ok {
 				v.Commit = peeled
 			}
@@ -51,7 +50,7 @@ func (r Repo) Resolve(ctx context.Context, ref string) (Version, error) {
 		}
 	}
 	if isCommit(ref) {
-		return Version{ref, ref, ref}, nil
+		return Version{ref, ref}, nil
 	}
 	return Version{}, r.unknown(ctx, ref)
 }

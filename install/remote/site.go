@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -211,22 +211,12 @@ func (s *Site) fetch(ctx context.Context, one Listed, to string) error {
 
 // count adds up what was fetched, and refuses the skill with which it is too much.
 func (s *Site) count(dir string) error {
-	sum := s.written
-	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil {
-			sum += info.Size()
-		}
-		return err
-	})
-	if most := s.limits.Unpack.MostBytes(); err == nil && sum > most {
+	sum, err := regular.Size(dir)
+	if most := s.limits.Unpack.MostBytes(); err == nil && s.written+sum > most {
 		err = fmt.Errorf("with it the skills of the site have more than %d bytes", most)
 	}
 	if err == nil {
-		s.written = sum
+		s.written += sum
 	}
 	return err
 }

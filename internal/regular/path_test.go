@@ -43,3 +43,16 @@ func TestReal(t *testing.T) {
 		t.Errorf("no path is %q", got)
 	}
 }
+
+// TestSize: the files of all folders below count; what cannot be read is an error, and the rest
+// counts all the same.
+func TestSize(t *testing.T) {
+	dir := t.TempDir()
+	must.Files(t, dir, map[string]string{"a": "12345", "b/c": "123"})
+	if n, err := regular.Size(dir); n != 8 || err != nil {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	if n, err := regular.Size(filepath.Join(dir, "x")); n != 0 || err == nil {
+		t.Errorf("no folder: %d bytes, %v", n, err)
+	}
+}

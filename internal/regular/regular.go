@@ -6,6 +6,7 @@
 package regular
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -162,6 +163,22 @@ func Kind(mode fs.FileMode) string {
 		return "a link"
 	}
 	return "a special file"
+}
+
+// Size returns the bytes of all regular files below a folder, as far as they can be read, and
+// the first error of the rest.
+func Size(folder string) (n int64, err error) {
+	_ = filepath.WalkDir(folder, func(_ string, d fs.DirEntry, failed error) error {
+		if failed == nil && d.Type().IsRegular() {
+			var info fs.FileInfo
+			if info, failed = d.Info(); failed == nil {
+				n += info.Size()
+			}
+		}
+		err = cmp.Or(err, failed)
+		return nil
+	})
+	return n, err
 }
 
 // Look returns a text that differs after somebody has written the file or has put another
