@@ -164,23 +164,12 @@ func similar(n, other Named, how string) skill.Problem {
 // names that differ by one edit share one of these.
 func shortened(name string) []uint64 {
 	name = tidy.Cut(name, maxBytes)
-	forms := []uint64{hashWithout(name, 0, 0)}
+	forms := []uint64{words.Hash(name)}
 	for i, r := range name {
-		forms = append(forms, hashWithout(name, i, i+utf8.RuneLen(r)))
+		forms = append(forms, words.Hash(name[:i]+name[i+utf8.RuneLen(r):]))
 	}
 	slices.Sort(forms)
 	return slices.Compact(forms)
-}
-
-// hashWithout returns the FNV-1a hash of a text without its bytes from start to end.
-func hashWithout(s string, start, end int) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		if i < start || i >= end {
-			h = (h ^ uint64(s[i])) * 1099511628211
-		}
-	}
-	return h
 }
 
 // oneEdit reports whether two names differ by one letter that was left out, added,

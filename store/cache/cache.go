@@ -145,7 +145,7 @@ func (c *Cache) use(ctx context.Context, f func(*sql.DB) error) error {
 		err = f(db)
 	}
 	if isCorrupt(err) || errors.Is(err, errVersion) {
-		if err = errors.Join(c.Close(), c.remove()); err == nil {
+		if err = errors.Join(c.Close(), sqlite.RemoveBeside(c.path, "", "-wal", "-shm")); err == nil {
 			if db, err = c.open(ctx); err == nil {
 				err = f(db)
 			}
@@ -186,11 +186,9 @@ func (c *Cache) connect() (*sql.DB, error) {
 	if err := regular.Check(c.path, c.path+"-wal", c.path+"-shm"); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(c.path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
+	if err := sqlite.CreatePrivate(c.path); err != nil {
 		return nil, err
 	}
-	f.Close() // nothing was written
 	db, err := sql.Open("sqlite", sqlite.URI(c.path)+"?_txlock=immediate&_journal_mode=wal&_pragma=busy_timeout(2000)&_pragma=synchronous(normal)")
 	if err == nil {
 		db.SetMaxOpenConns(1)
@@ -221,16 +219,6 @@ func prepare(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	return tx.Commit()
-}
-
-// remove deletes the file.
-func (c *Cache) remove() error {
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := os.Remove(c.path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }
 
 // isCorrupt reports whether err says that the file is damaged. It is stricter than a catalog,

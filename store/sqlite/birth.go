@@ -29,10 +29,10 @@ func start(ctx context.Context, path string, o Options) error {
 // rollback journal is all content in one file.
 func create(ctx context.Context, path string, o Options) error {
 	young := path + youngSuffix
-	if err := removeBeside(young, "", journalSuffix, walSuffix, shmSuffix); err != nil {
+	if err := RemoveBeside(young, "", journalSuffix, walSuffix, shmSuffix); err != nil {
 		return err
 	}
-	if err := createPrivate(young); err != nil {
+	if err := CreatePrivate(young); err != nil {
 		return err
 	}
 	db, err := sql.Open("sqlite", URI(young))
@@ -61,16 +61,16 @@ const youngSuffix = ".new"
 
 // moveInto gives a complete catalog its name.
 func moveInto(path, young string) error {
-	err := removeBeside(path, journalSuffix, walSuffix, shmSuffix) // they are of another file
+	err := RemoveBeside(path, journalSuffix, walSuffix, shmSuffix) // they are of another file
 	if err == nil {
 		err = os.Rename(young, path)
 	}
 	return err
 }
 
-// createPrivate creates an empty file that only its owner can read, because SQLite would
+// CreatePrivate creates an empty file that only its owner can read, because SQLite would
 // create one that everybody can read.
-func createPrivate(path string) error {
+func CreatePrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
@@ -86,8 +86,8 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// removeBeside removes the files whose names are the path with one of the suffixes.
-func removeBeside(path string, suffixes ...string) error {
+// RemoveBeside removes the files whose names are the path with one of the suffixes.
+func RemoveBeside(path string, suffixes ...string) error {
 	for _, suffix := range suffixes {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

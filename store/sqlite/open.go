@@ -308,7 +308,7 @@ func moveAside(path string, now time.Time) (string, error) {
 	if err := os.Rename(path, aside); err != nil {
 		return "", err
 	}
-	return aside, removeBeside(path, walSuffix, shmSuffix, journalSuffix, damagedSuffix)
+	return aside, RemoveBeside(path, walSuffix, shmSuffix, journalSuffix, damagedSuffix)
 }
 
 // isPermission reports whether err may mean that something cannot be written.

@@ -58,7 +58,7 @@ func copySeed(ctx context.Context, path string, o Options) (made bool, err error
 // does. After a power cut before that, the file is damaged, and is made again.
 func (s *Seed) copyTo(ctx context.Context, path string, o Options) error {
 	young := path + youngSuffix
-	if err := removeBeside(young, "", journalSuffix, walSuffix, shmSuffix); err != nil {
+	if err := RemoveBeside(young, "", journalSuffix, walSuffix, shmSuffix); err != nil {
 		return err
 	}
 	sources, err := s.copyFiles(ctx, young, o)
