@@ -142,3 +142,28 @@ func openFolder(t testing.TB, dir string) *repertoire.Catalog {
 	must.Do(t, err)
 	return catalogtest.Open(t, repertoire.Config{Sources: []source.Source{s}, LoadRequired: true})
 }
+
+// TestInstructionSearch: a model without tools hears that skills are there though none stands out,
+// and finds them with a tag; where there are none, it hears nothing.
+func TestInstructionSearch(t *testing.T) {
+	model := agenttest.New(
+		agenttest.Turn{Text: "<search_skills>bake a sourdough bread</search_skills>", Want: []agenttest.Want{{In: agenttest.System, Text: "none of them stands out for this prompt. The tag search_skills"}}},
+		agenttest.Say("<search_skills/>").Wants("<skills_found query=\"bake a sourdough bread\">\nSkills that may fit, best first (use_skill gives the instructions of one):\n- sourdough ("),
+		agenttest.Say("<find_skills>x</find_skills>").Wants("by name:\n- payroll: "),
+		agenttest.Say("<use_skill>starter</use_skill>").Wants("There is no tag find_skills"),
+		agenttest.Say("Done.").Wants("Feed it daily."),
+	)
+	relevant := contextprovider.Budget{Offer: contextprovider.Relevant}
+	c, _ := toolCatalog(t, toolSkills)
+	answer, err := newAgent(t, agent.Config{Model: model, Catalog: c, Instructions: true, Budget: relevant}).Chat(t.Context(), "why is the sky blue")
+	if err != nil || answer.Text != "Done." || model.Rest() != 0 {
+		t.Errorf("%+v, %v, %d turns left", answer, err, model.Rest())
+	}
+	nobody := &repertoire.Agent{Name: "nobody"}
+	nobody.Exclude.Names = []string{"*"}
+	model = agenttest.New(agenttest.Say("Done."))
+	_, err = newAgent(t, agent.Config{Model: model, Catalog: c, Agent: nobody, Instructions: true}).Chat(t.Context(), "why is the sky blue")
+	if system := model.Asked()[0].System; err != nil || system != "" {
+		t.Errorf("without skills: %q, %v", system, err)
+	}
+}

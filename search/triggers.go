@@ -35,7 +35,7 @@ const (
 	verbShare = .5
 	// trustedTrigger is how many times more a trigger says that is certain where it can be: a
 	// verb with its object alone makes a skill likely.
-	trustedTrigger = 2
+	trustedTrigger = 3
 	// mostCalm is how many of the prompts that need no skill may have a trigger that makes a
 	// skill certain.
 	mostCalm = 1

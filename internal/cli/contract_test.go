@@ -261,7 +261,7 @@ func TestJSON(t *testing.T) {
 		{"read", []string{"read", "cat", "notes.md"}, "binary id path sha256 size text"},
 		{"read without a path", []string{"read", "cat"}, "files folder id"},
 		{"why", []string{"why", "cat", "feed the cat"}, "background best demand demand_terms description disturb id missing mode name of path probability prompt rank relevant score source threshold verdict why"},
-		{"try", []string{"try", "feed the cat"}, "background client deadline_ms demand disturb late mode omitted outcome prompt set_up skills text threshold tokens took_ms"},
+		{"try", []string{"try", "feed the cat"}, "background client deadline_ms demand disturb in_scope late mode omitted outcome prompt set_up skills text threshold tokens took_ms"},
 		{"try --skill", []string{"try", "--skill", "cat"}, "id path prompts summary"},
 		{"doctor", []string{"doctor"}, "errors ignored not_analysed notes problems skills warnings"},
 		{"doctor --rules", []string{"doctor", "--rules"}, "rules"},

@@ -46,6 +46,7 @@ all skills.
   text       what the model is told, with tokens, their estimated number
   skills     a list of id, name, probability, path, pinned, required_by
   omitted    number of relevant skills for which there was no room
+  in_scope   number of skills that were searched; a server does not tell
   took_ms    from the event to the answer, against deadline_ms
   late       the client got nothing; the rest is of a second call with more time
   problems   what the hook warned of

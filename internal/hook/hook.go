@@ -294,7 +294,7 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 		return "", err
 	}
 	if e.Kind == client.Start {
-		return r.introduction(ctx, c, agent)
+		return r.introduction(ctx, c, agent, e.Room())
 	}
 	budget := repertoire.Budget{Chars: e.Room(), Server: r.Server, Command: cmp.Or(r.Name, "skills"), ListPinned: true}
 	if r.markdown() {
@@ -415,13 +415,18 @@ func sooner(configured, most time.Duration) time.Duration {
 	return max(min(cmp.Or(configured, 250*time.Millisecond), most), time.Millisecond)
 }
 
-// introduction is what is said at the start of a session.
-func (r *run) introduction(ctx context.Context, c Catalog, agent *repertoire.Agent) (string, error) {
+// introduction is what is said at the start of a session, in at most so many characters of JSON.
+func (r *run) introduction(ctx context.Context, c Catalog, agent *repertoire.Agent, room int) (string, error) {
 	text, err := contextprovider.Introduce(ctx, c, agent, r.Server, r.Command())
+	if err != nil || text == "" || r.Arg != client.SessionStart {
+		return r.withProposals(text), err
+	}
+	// No prompt of such a client gets a block: what there is, is told now.
+	b, err := c.Block(ctx, "", repertoire.Budget{Offer: contextprovider.All, Chars: room - contextprovider.JSONLength(text), Server: r.Server, Command: r.Command(), ListPinned: true}, agent)
 	if err != nil {
 		return "", err
 	}
-	return r.withProposals(text), nil
+	return r.withProposals(text + b.Text), nil
 }
 
 // withProposals adds to an introduction how many proposed changes wait on this machine.

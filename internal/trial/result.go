@@ -33,7 +33,8 @@ type Result struct {
 	Text    string  `json:"text"`   // what the model is told; "" means nothing
 	Tokens  int     `json:"tokens"` // of Text, estimated
 	Skills  []Offer `json:"skills"`
-	Omitted int     `json:"omitted"` // relevant skills for which there was no room
+	Omitted int     `json:"omitted"`  // relevant skills for which there was no room
+	InScope int     `json:"in_scope"` // skills that were searched; a server does not tell
 
 	TookMS     float64  `json:"took_ms"` // from the event to the answer
 	DeadlineMS float64  `json:"deadline_ms"`
@@ -132,7 +133,7 @@ func Report(ctx context.Context, w io.Writer, told hook.Told, value string, dead
 
 // addBlock adds what a block follows from.
 func (r *report) addBlock(b *repertoire.Block) {
-	r.Outcome, r.Omitted, r.Part = Nothing, b.Omitted, search.PartOf(b.Unread)
+	r.Outcome, r.Omitted, r.InScope, r.Part = Nothing, b.Omitted, b.Ranking.Skills, search.PartOf(b.Unread)
 	r.Mode, r.Kind, r.Demand, r.Threshold = b.Mode, b.Kind, figures.Rounded(b.Demand.Probability), figures.Rounded(b.Threshold)
 	r.Background = &Background{b.Background.Prompts, b.Background.Higher, b.Background.Missing}
 	if share := b.Background.Disturb; share >= 0 {

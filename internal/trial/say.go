@@ -90,7 +90,17 @@ func (s *sayer) offered(r *Trial) {
 
 // nothing says why no skill is offered, and what would change that.
 func (s *sayer) nothing(r *Trial) {
-	s.line("The model is told nothing (%s).", r.pace())
+	switch {
+	case r.Mode == byServer:
+		s.line("The model is told nothing (%s).", r.pace())
+	case r.InScope == 0:
+		s.line("The model is told nothing: there are no skills here (%s).", r.pace())
+		return
+	case r.InScope == 1:
+		s.line("The model is told nothing: the only skill does not stand out (%s).", r.pace())
+	default:
+		s.line("The model is told nothing: none of %s stands out (%s).", figures.Count(r.InScope, "skill"), r.pace())
+	}
 	s.threshold(r)
 	if len(r.Nearest) == 0 {
 		return
