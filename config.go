@@ -221,10 +221,10 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 		return Config{}, err
 	}
 	cfg := Config{
-		DB: s.DB, VectorCache: defaultVectorCache(), Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Scripts: s.Scripts, Schedule: s.Schedule,
+		DB: s.DB, VectorCache: config.VectorCache(), Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Scripts: s.Scripts, Schedule: s.Schedule,
 		Form: contextprovider.Form(s.Form), Offer: contextprovider.Offer(s.Offer), Wording: contextprovider.Wording(s.Wording),
 		IgnoreNeeds: s.Requires.Ignore, Assume: s.Requires.Assume, LoadRequired: s.Requires.Load,
-		Policy: policyOf(&s, o.Warn), Usage: s.Usage.Log, UsagePrompts: s.Usage.Prompts,
+		Policy: s.Policy(o.Warn), Usage: s.Usage.Log, UsagePrompts: s.Usage.Prompts,
 	}
 	if err := cfg.places(&s, dir, o); err != nil {
 		return Config{}, err
@@ -271,21 +271,12 @@ func (cfg *Config) fileOf(sources []source.Source) (string, error) {
 	return filepath.Abs(path)
 }
 
-// defaultVectorCache returns the file of the machine; "" if there is no cache folder.
-func defaultVectorCache() string {
-	dir, err := config.CacheDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, cache.FileName)
-}
-
 // vectorCache returns the cache of vectors, which opens its file when it is first asked; nil if
 // there is none.
 func (cfg *Config) vectorCache() index.Cache {
 	path := cfg.VectorCache
 	if path == "" && cfg.DB == "" {
-		path = defaultVectorCache()
+		path = config.VectorCache()
 	}
 	if path == "" {
 		return nil

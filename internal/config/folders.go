@@ -74,9 +74,9 @@ func workDir(dir string) (string, error) {
 	return os.Getwd()
 }
 
-// cacheDir returns the folder of rebuildable files: $REPERTOIRE_CACHE, or
+// CacheDir returns the folder of rebuildable files, such as catalogs: $REPERTOIRE_CACHE, or
 // "repertoire" in the user's cache folder.
-func cacheDir() (string, error) {
+func CacheDir() (string, error) {
 	if dir := os.Getenv("REPERTOIRE_CACHE"); dir != "" {
 		return filepath.Abs(dir)
 	}
@@ -85,6 +85,16 @@ func cacheDir() (string, error) {
 		return "", fmt.Errorf("finding a folder for the catalog: %w (set REPERTOIRE_CACHE, or name a file with --db)", err)
 	}
 	return filepath.Join(dir, "repertoire"), nil
+}
+
+// VectorCache returns the file of the machine in which vectors of servers are kept for all
+// catalogs; "" means that there is no cache folder.
+func VectorCache() string {
+	dir, err := CacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "vectors.db")
 }
 
 // DefaultDB returns the catalog file that belongs to these sources, and removes
@@ -102,7 +112,7 @@ func DefaultDB(sources []source.Source) (string, error) {
 // SharedDB returns the path beside which the copy of a shared catalog is kept, which is
 // named without a password. It removes unused catalogs, as DefaultDB does.
 func SharedDB(name string) (string, error) {
-	dir, err := cacheDir()
+	dir, err := CacheDir()
 	if err != nil {
 		return "", err
 	}
@@ -124,7 +134,7 @@ func markOpened(db string) string {
 
 // defaultDB returns the catalog file that belongs to these sources.
 func defaultDB(sources []source.Source) (string, error) {
-	dir, err := cacheDir()
+	dir, err := CacheDir()
 	if err != nil {
 		return "", err
 	}

@@ -6,10 +6,6 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// CacheDir returns the folder of rebuildable files, such as catalogs: $REPERTOIRE_CACHE, or
-// "repertoire" in the user's cache folder.
-func CacheDir() (string, error) { return cacheDir() }
-
 // ProjectFile returns the configuration file that the project of dir has, or would have in its
 // root; "" means the working folder. Outside of a project it returns "".
 func ProjectFile(dir string) string {

@@ -1,13 +1,18 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/repertoire-skills/repertoire/install"
+	"github.com/repertoire-skills/repertoire/internal/trust"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -20,9 +25,73 @@ type ProjectRules struct {
 	Disabled []search.Ban
 }
 
-// Policy returns which skills the files hold back; nil means none. A kind of sources stands
-// for all sources of the kind, as they come and go.
-func (s *Settings) Policy() *search.Policy {
+// Policy returns which skills the files hold back, and follows what the user trusts and
+// installs; nil means that nothing is held back. It calls warn, which may be nil, if it cannot
+// know what is trusted or was installed: then nothing is.
+func (s *Settings) Policy(warn func(error)) *search.Policy {
+	p := s.rules()
+	if p == nil {
+		return nil
+	}
+	report := func(doing string, err error) {
+		if err != nil && warn != nil {
+			warn(fmt.Errorf("%s: %w", doing, err))
+		}
+	}
+	var versions []func() string
+	if s.Trust.Project == TrustAsk {
+		dir, err := StateDir()
+		if err == nil {
+			f := trust.Open(dir)
+			p.Trusted, versions = f.Trusted, append(versions, f.Version)
+			_, err = f.List()
+		}
+		report("reading which skills are trusted", err)
+	}
+	if s.Trust.RequireDigest {
+		folder, err := s.InstalledDir()
+		if err == nil {
+			var w *trust.Watched[func(string) string]
+			w, err = lockIn(folder)
+			p.Installed, versions = []string{source.KindInstalled}, append(versions, w.Version)
+			p.Locked = func(_, dir string) string { return cmp.Or(w.Value()(dir), notLocked) }
+		}
+		report("reading what was installed", err)
+	}
+	if len(versions) > 0 {
+		p.Version = func() string {
+			texts := make([]string, len(versions))
+			for i, version := range versions {
+				texts[i] = version()
+			}
+			return strings.Join(texts, " ")
+		}
+	}
+	return p
+}
+
+// notLocked is the digest of no skill: what lies in the folder of installed skills without
+// being installed is held back too.
+const notLocked = "not in the lock"
+
+// lockIn returns what the lock in a folder says, also as it changes, and why it cannot be
+// read now. As long as it cannot, no skill is as it was installed.
+func lockIn(folder string) (w *trust.Watched[func(string) string], err error) {
+	w = trust.Watch(filepath.Join(folder, install.LockFile), func() func(string) string {
+		var locked func(string) string
+		if locked, err = install.Locked(folder); err != nil {
+			return func(string) string { return "" }
+		}
+		return locked
+	})
+	w.Value()
+	now := err
+	return w, now
+}
+
+// rules returns the part of the policy that the files state; nil means none. A kind of sources
+// stands for all sources of the kind, as they come and go.
+func (s *Settings) rules() *search.Policy {
 	p := &search.Policy{Disabled: slices.Clone(s.Disabled), Lower: slices.Clone(s.Trust.Lower), Triggers: s.Triggers}
 	if s.Trust.Project == TrustAsk {
 		p.Ask = []string{source.KindProject}

@@ -154,7 +154,7 @@ func TestCacheDir(t *testing.T) {
 	must.Do(t, err)
 	for env, want := range map[string]string{"rel/x": filepath.Join(wd, "rel", "x"), wd: wd, "": filepath.Join(user, "repertoire")} {
 		t.Setenv("REPERTOIRE_CACHE", env)
-		if got, err := cacheDir(); got != want || err != nil {
+		if got, err := CacheDir(); got != want || err != nil {
 			t.Errorf("REPERTOIRE_CACHE=%s: %s, %v; want %s", env, got, err, want)
 		}
 	}

@@ -3,7 +3,6 @@ package push
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
@@ -25,8 +24,8 @@ func (o *Options) From(s *config.Settings, dir string, warn func(error)) ([]sour
 		return nil, err
 	}
 	o.Embedder, o.Inline, o.Fallback = e.Embedder, e.Inline, e.Fallback
-	if dir, err := config.CacheDir(); err == nil { // without one each push embeds what is new
-		o.Cache = cache.New(filepath.Join(dir, cache.FileName))
+	if path := config.VectorCache(); path != "" { // without one each push embeds what is new
+		o.Cache = cache.New(path)
 	}
 	all, err := s.Sources(dir, warn)
 	if err != nil {

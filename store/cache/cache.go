@@ -25,9 +25,6 @@ import (
 	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
-// FileName is the name of the file of a machine, in its cache folder.
-const FileName = "vectors.db"
-
 // MaxBytes is what a cache takes on disk at most, apart from what a transaction under way
 // adds: vectors of 1,536 values of 150,000 skills.
 const MaxBytes = 512 << 20
