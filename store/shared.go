@@ -88,11 +88,11 @@ type Watcher interface {
 
 // A Token lets those who bear it see a part of the catalog.
 type Token struct {
-	Name    string    // names it for people; unique
-	Hash    string    // hexadecimal SHA-256 of the secret, which nobody keeps
-	Agent   string    // what it shows: the scope of this configured agent; "" means the whole catalog
-	Created time.Time // UTC; engines may keep whole seconds
-	Expires time.Time // UTC; the zero time means never
+	Name    string    `json:"name"`             // names it for people; unique
+	Hash    string    `json:"sha256"`           // hexadecimal SHA-256 of the secret, which nobody keeps
+	Agent   string    `json:"agent,omitempty"`  // what it shows: the scope of this configured agent; "" means the whole catalog
+	Created time.Time `json:"created"`          // UTC; engines may keep whole seconds
+	Expires time.Time `json:"expires,omitzero"` // UTC; the zero time means never
 }
 
 // Tokens keeps the tokens of a catalog for all nodes. A changed token counts as no change

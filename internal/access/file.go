@@ -130,15 +130,7 @@ func (f *File) change(ctx context.Context, change func([]store.Token) ([]store.T
 
 // tokensFile is the form of a file of tokens. The hash of a secret does not tell the secret.
 type tokensFile struct {
-	Tokens []fileToken `json:"tokens"`
-}
-
-type fileToken struct {
-	Name    string    `json:"name"`
-	Hash    string    `json:"sha256"`
-	Agent   string    `json:"agent,omitempty"`
-	Created time.Time `json:"created"`
-	Expires time.Time `json:"expires,omitzero"`
+	Tokens []store.Token `json:"tokens"`
 }
 
 // readTokens reads a file of tokens. A file that does not exist has none.
@@ -169,11 +161,7 @@ func parseTokens(data []byte) ([]store.Token, error) {
 	if d.More() {
 		return nil, errors.New("there is more behind the tokens")
 	}
-	tokens := make([]store.Token, len(file.Tokens))
-	for i, t := range file.Tokens {
-		tokens[i] = store.Token(t)
-	}
-	slices.SortFunc(tokens, func(a, b store.Token) int { return cmp.Compare(a.Name, b.Name) })
+	tokens := sorted(file.Tokens)
 	for i, t := range tokens {
 		if i > 0 && t.Name == tokens[i-1].Name {
 			return nil, fmt.Errorf("two tokens are named %q", t.Name)
@@ -182,14 +170,16 @@ func parseTokens(data []byte) ([]store.Token, error) {
 	return tokens, nil
 }
 
+// sorted returns tokens by name; never nil, so that JSON has a list.
+func sorted(tokens []store.Token) []store.Token {
+	list := append([]store.Token{}, tokens...)
+	slices.SortFunc(list, func(a, b store.Token) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
 // writeTokens replaces a file of tokens.
 func writeTokens(name string, tokens []store.Token) error {
-	file := tokensFile{Tokens: make([]fileToken, len(tokens))}
-	for i, t := range tokens {
-		file.Tokens[i] = fileToken(t)
-	}
-	slices.SortFunc(file.Tokens, func(a, b fileToken) int { return cmp.Compare(a.Name, b.Name) })
-	data, err := json.MarshalIndent(file, "", "  ")
+	data, err := json.MarshalIndent(tokensFile{sorted(tokens)}, "", "  ")
 	if err != nil {
 		return err
 	}
