@@ -246,40 +246,38 @@ func removeCatalog(db string) {
 // sessions and logs: $REPERTOIRE_STATE, or "repertoire" in the user's state folder
 // ($XDG_STATE_HOME, or the usual folder of the system).
 func StateDir() (string, error) {
-	if dir := os.Getenv("REPERTOIRE_STATE"); dir != "" {
-		return filepath.Abs(dir)
-	}
-	// The XDG specification says to ignore a relative path.
-	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "repertoire"), nil
-	}
-	if dir := os.Getenv("LocalAppData"); runtime.GOOS == "windows" && dir != "" {
-		return filepath.Join(dir, "repertoire", "state"), nil
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", fmt.Errorf("finding a folder for state: %w (set REPERTOIRE_STATE)", err)
-	}
-	return filepath.Join(home, ".local", "state", "repertoire"), nil
+	return userFolder{own: "REPERTOIRE_STATE", xdg: "XDG_STATE_HOME", windows: "state", home: "state", holds: "state"}.find()
 }
 
 // DataDir returns the folder of what users have fetched, such as installed skills:
 // $REPERTOIRE_DATA, or "repertoire" in the user's data folder ($XDG_DATA_HOME, or the
 // usual folder of the system).
 func DataDir() (string, error) {
-	if dir := os.Getenv("REPERTOIRE_DATA"); dir != "" {
+	return userFolder{own: "REPERTOIRE_DATA", xdg: "XDG_DATA_HOME", windows: "data", home: "share", holds: "installed skills"}.find()
+}
+
+// A userFolder says where a folder of the user is.
+type userFolder struct {
+	own, xdg string // variables that name it, and the folder that it is in
+	windows  string // its name in the folder of the program on Windows
+	home     string // the folder in ~/.local that it is in elsewhere
+	holds    string // for errors
+}
+
+func (f userFolder) find() (string, error) {
+	if dir := os.Getenv(f.own); dir != "" {
 		return filepath.Abs(dir)
 	}
 	// The XDG specification says to ignore a relative path.
-	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+	if dir := os.Getenv(f.xdg); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "repertoire"), nil
 	}
 	if dir := os.Getenv("LocalAppData"); runtime.GOOS == "windows" && dir != "" {
-		return filepath.Join(dir, "repertoire", "data"), nil
+		return filepath.Join(dir, "repertoire", f.windows), nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("finding a folder for installed skills: %w (set REPERTOIRE_DATA)", err)
+		return "", fmt.Errorf("finding a folder for %s: %w (set %s)", f.holds, err, f.own)
 	}
-	return filepath.Join(home, ".local", "share", "repertoire"), nil
+	return filepath.Join(home, ".local", f.home, "repertoire"), nil
 }
