@@ -116,28 +116,21 @@ func snippetOf(s repertoire.Snippet) *hitSnippet {
 
 // hitWhy is what a score is made of.
 type hitWhy struct {
-	Terms    []rank.Term    `json:"terms"`
-	Matched  search.Matched `json:"matched"`
-	Strength float64        `json:"strength"`
-	Coverage float64        `json:"coverage"`
-	Evidence float64        `json:"evidence"`
-	Trigger  *hitTrigger    `json:"trigger,omitempty"`
-	Rerank   *float64       `json:"rerank,omitempty"`
+	Terms    []rank.Term     `json:"terms"`
+	Matched  search.Matched  `json:"matched"`
+	Strength float64         `json:"strength"`
+	Coverage float64         `json:"coverage"`
+	Evidence float64         `json:"evidence"`
+	Trigger  *search.Trigger `json:"trigger,omitempty"`
+	Rerank   *float64        `json:"rerank,omitempty"`
 }
 
-// hitTrigger is the trigger of a skill that the prompt has.
-type hitTrigger struct {
-	Kind  string  `json:"kind"`
-	Text  string  `json:"text"`
-	Value float64 `json:"value"`
-}
-
-// triggerOf returns nil for no trigger.
-func triggerOf(t *search.Trigger) *hitTrigger {
+// rounded returns a trigger with few digits; nil for no trigger.
+func rounded(t *search.Trigger) *search.Trigger {
 	if t == nil {
 		return nil
 	}
-	return &hitTrigger{t.Kind, t.Text, figures.Rounded(t.Value)}
+	return &search.Trigger{Kind: t.Kind, Text: t.Text, Value: figures.Rounded(t.Value)}
 }
 
 func resultOf(h repertoire.Hit) resultHit {
@@ -145,7 +138,7 @@ func resultOf(h repertoire.Hit) resultHit {
 		ID: h.ID, Name: h.Name, Description: h.Description, Score: figures.Rounded(h.Score), Probability: figures.Rounded(h.Probability), Source: h.Source,
 		Path: h.Location, Relevant: h.Relevant, Copies: idsOf(h.Copies), RequiredBy: h.RequiredBy,
 		Why: hitWhy{Terms: roundedTerms(h.Terms), Matched: h.Matched, Strength: figures.Rounded(h.Strength),
-			Coverage: figures.Rounded(h.Coverage), Evidence: figures.Rounded(h.Evidence), Trigger: triggerOf(h.Trigger), Rerank: h.RerankScore},
+			Coverage: figures.Rounded(h.Coverage), Evidence: figures.Rounded(h.Evidence), Trigger: rounded(h.Trigger), Rerank: h.RerankScore},
 	}
 }
 
