@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,12 +159,9 @@ func (in *Installer) fetchArchive(ctx context.Context, st *stage, s Source) (f f
 	if f.signature, err = in.verifyFile(file, sig); err != nil {
 		return f, err
 	}
-	l := new(unpack.Limits)
-	if in.opts.Limits != nil {
-		*l = *in.opts.Limits
-	}
+	l := *cmp.Or(in.opts.Limits, new(unpack.Limits))
 	l.Refused = func(e *unpack.Error) { f.refused = append(f.refused, e) }
-	err = unpack.Archive(ctx, file, f.dir, l)
+	err = unpack.Archive(ctx, file, f.dir, &l)
 	return f, err
 }
 

@@ -55,10 +55,7 @@ func Open(dir string, o *Options) (*Installer, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &Installer{dir: dir, step: func(string) {}}
-	if o != nil {
-		in.opts = *o
-	}
+	in := &Installer{dir: dir, opts: *cmp.Or(o, new(Options)), step: func(string) {}}
 	in.opts.Aside = cmp.Or(in.opts.Aside, dir+".edited")
 	if in.opts.Now == nil {
 		in.opts.Now = time.Now

@@ -48,10 +48,7 @@ const (
 // folder "history". It completes or undoes a change that was under way when a process was
 // killed. o may be nil.
 func Open(dir string, c Catalog, o *Options) (*Box, error) {
-	b := &Box{dir: dir, history: filepath.Join(filepath.Dir(dir), "history"), catalog: c}
-	if o != nil {
-		b.opts = *o
-	}
+	b := &Box{dir: dir, history: filepath.Join(filepath.Dir(dir), "history"), catalog: c, opts: *cmp.Or(o, new(Options))}
 	if b.opts.Now == nil {
 		b.opts.Now = time.Now
 	}

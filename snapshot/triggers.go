@@ -50,9 +50,6 @@ func (t *triggerTable) add(doc int, triggers *skill.Triggers) {
 	if triggers.Empty() {
 		return
 	}
-	if t.phrases == nil {
-		t.phrases = make(map[string]*set)
-	}
 	all := len(triggers.Keywords) + len(triggers.Verbs)
 	for verb, list := range [][]string{triggers.Keywords, triggers.Verbs} {
 		for i, text := range list {

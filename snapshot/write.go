@@ -90,6 +90,7 @@ type writer struct {
 
 func newWriter(d atomicfile.Disk, path string, m Meta) *writer {
 	w := &writer{extra: m.Extra, sources: make(map[string]*set), tags: make(map[string]*set), places: make(map[string]int)}
+	w.triggers.phrases = make(map[string]*set)
 	w.h.meta = m
 	w.h.meta.Extra = nil
 	for i := range w.parts {

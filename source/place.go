@@ -58,10 +58,7 @@ type Place struct {
 // Open returns the source at p. The label, priority and kind come from p, all other
 // settings from opts.
 func (p Place) Open(opts *Options) (*FS, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(Options))
 	o.Label, o.Priority, o.Kind = p.Label, p.Priority, p.Kind
 	if p.Kind == KindBundled {
 		return New(Bundled(), &o)

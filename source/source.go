@@ -137,10 +137,7 @@ func dirAt(path, real string, opts *Options) (*FS, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding folder %s: %w", path, err)
 	}
-	t := diskTree{path: abs}
-	if opts != nil {
-		t.confine = opts.Confine
-	}
+	t := diskTree{path: abs, confine: cmp.Or(opts, new(Options)).Confine}
 	if real == "" {
 		real = regular.Real(abs)
 	}
@@ -161,10 +158,7 @@ func New(fsys fs.FS, opts *Options) (*FS, error) {
 }
 
 func newFS(t tree, root, base string, opts *Options) (*FS, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, new(Options))
 	info := Info{Label: cmp.Or(o.Label, base), Priority: o.Priority, Kind: o.Kind, Root: root, MaxFile: o.MaxFile}
 	if o.MaxFile < 0 {
 		return nil, fmt.Errorf("source %s: MaxFile is negative: %d", info.Label, o.MaxFile)

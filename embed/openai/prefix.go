@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,13 +17,7 @@ const minChars = 128
 // prefixes returns the prefixes of queries and documents.
 func prefixes(cfg *Config) (query, doc string) {
 	query, doc = Prefixes(cfg.Model)
-	if cfg.QueryPrefix != nil {
-		query = *cfg.QueryPrefix
-	}
-	if cfg.DocumentPrefix != nil {
-		doc = *cfg.DocumentPrefix
-	}
-	return query, doc
+	return *cmp.Or(cfg.QueryPrefix, &query), *cmp.Or(cfg.DocumentPrefix, &doc)
 }
 
 // Prefixes returns the prefixes of queries and documents that the model's card asks for,

@@ -32,10 +32,7 @@ type Limits struct {
 }
 
 func (l *Limits) filled() Limits {
-	var f Limits
-	if l != nil {
-		f = *l
-	}
+	f := *cmp.Or(l, new(Limits))
 	f.Bytes = cmp.Or(f.Bytes, 50<<20)
 	f.Stall = cmp.Or(f.Stall, 30*time.Second)
 	f.Redirects = max(0, cmp.Or(f.Redirects, 5))

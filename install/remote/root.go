@@ -239,10 +239,7 @@ func isSite(address string) bool {
 // treeLimits returns the limits of a whole repository or archive of many skills, of which
 // those that are refused are noted.
 func (f *fetcher) treeLimits() *unpack.Limits {
-	var l unpack.Limits
-	if f.limits.Unpack != nil {
-		l = *f.limits.Unpack
-	}
+	l := *cmp.Or(f.limits.Unpack, new(unpack.Limits))
 	l.Members, l.Expanded, l.Shared = cmp.Or(l.Members, 200_000), cmp.Or(l.Expanded, 1<<30), true
 	l.Refused = func(e *unpack.Error) { f.after.Refused = append(f.after.Refused, e.Error()) }
 	return &l

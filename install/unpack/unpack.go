@@ -57,10 +57,7 @@ const (
 )
 
 func (l *Limits) filled() Limits {
-	var f Limits
-	if l != nil {
-		f = *l
-	}
+	f := *cmp.Or(l, new(Limits))
 	f.Files = cmp.Or(f.Files, skill.MaxPublishedFiles)
 	f.Bytes = cmp.Or(f.Bytes, skill.MaxPublishedBytes)
 	f.SkillFile = cmp.Or(f.SkillFile, skill.MaxFile)

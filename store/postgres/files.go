@@ -95,6 +95,10 @@ type filePuts struct {
 // fullFiles is the number of files at which lists are sent.
 const fullFiles = 5000
 
+func newFilePuts() filePuts {
+	return filePuts{lists: make(map[int64][]skill.File), contents: make(map[string][]byte)}
+}
+
 func (p *filePuts) empty() bool { return len(p.lists)+len(p.contents) == 0 }
 
 // PutFiles implements store.FileTx. That there is such a skill is checked later.
@@ -106,9 +110,6 @@ func (t *Tx) PutFiles(row int64, files []skill.File) error {
 	}
 	files = slices.SortedFunc(slices.Values(files), func(a, b skill.File) int { return strings.Compare(a.Path, b.Path) })
 	p := &t.files
-	if p.lists == nil {
-		p.lists = make(map[int64][]skill.File)
-	}
 	p.count += len(files)
 	p.lists[row], t.changed = files, true
 	return t.sendFull()
@@ -142,9 +143,6 @@ func (t *Tx) PutContent(digest string, data []byte) error {
 		return fmt.Errorf("content %s: its digest is %x", digest, sum)
 	}
 	p := &t.files
-	if p.contents == nil {
-		p.contents = make(map[string][]byte)
-	}
 	p.contents[string(sum[:])] = bytes.Clone(data)
 	p.size += len(data)
 	return t.sendFull()
@@ -161,7 +159,7 @@ func (t *Tx) sendFull() error {
 // queueFiles writes the files that were put.
 func (t *Tx) queueFiles(batch *pgx.Batch) {
 	p := t.files
-	t.files = filePuts{}
+	t.files = newFilePuts()
 	if len(p.lists) > 0 {
 		rows := slices.Sorted(maps.Keys(p.lists))
 		t.queueContentsOf(batch, rows)

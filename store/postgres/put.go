@@ -226,9 +226,6 @@ func (t *Tx) PutSkill(source int64, r *store.Record) (int64, error) {
 		rows[r.Path], t.w.kept.places[row] = row, place{source, r.Path}
 		t.found++
 	}
-	if t.puts == nil {
-		t.puts = make(map[int64]put)
-	}
 	t.changed, t.puts[row] = true, put{source, r}
 	t.touched = append(t.touched, row)
 	t.size += len(r.Body) + len(r.PackedTerms) + len(r.Skill.Description) + 1000
@@ -244,9 +241,6 @@ func (t *Tx) PutStamp(row int64, stamp string) error {
 		if err := t.flush(); err != nil {
 			return err
 		}
-	}
-	if t.stamps == nil {
-		t.stamps = make(map[int64]string)
 	}
 	t.stamps[row] = stamp
 	return nil
@@ -296,7 +290,9 @@ func (t *Tx) flush() error {
 	}
 	t.queuePuts(batch)
 	t.queueFiles(batch)
-	t.deletes, t.stamps, t.puts, t.size = nil, nil, nil, 0
+	clear(t.stamps)
+	clear(t.puts)
+	t.deletes, t.size = nil, 0
 	return t.send(batch)
 }
 

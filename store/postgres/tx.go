@@ -129,7 +129,7 @@ func (w *writer) update(ctx context.Context, f func(store.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	t := &Tx{ctx: ctx, w: w}
+	t := &Tx{ctx: ctx, w: w, stamps: make(map[int64]string), puts: make(map[int64]put), files: newFilePuts()}
 	if err := f(t); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -47,10 +48,7 @@ func (db *DB) Ready(ctx context.Context) error {
 	case d.open.Load():
 		return nil
 	}
-	var o Options
-	if d.opts != nil {
-		o = *d.opts
-	}
+	o := *cmp.Or(d.opts, new(Options))
 	o.beforeChange = db.announce
 	real, err := Open(ctx, db.path, &o)
 	if err != nil {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -49,13 +50,8 @@ type Options struct {
 // regular file is in the place of one of its files. If the file can be read but not
 // written, it opens the catalog read-only. opts may be nil.
 func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	if o.BusyTimeout == 0 {
-		o.BusyTimeout = 30 * time.Second
-	}
+	o := *cmp.Or(opts, new(Options))
+	o.BusyTimeout = cmp.Or(o.BusyTimeout, 30*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
