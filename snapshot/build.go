@@ -56,10 +56,6 @@ type run struct {
 // posting is one term of one document.
 type posting struct{ id, code uint32 }
 
-func newInverter(w skill.Weights, runs *spool) *inverter {
-	return &inverter{weights: w, runs: runs, codes: make(map[float64]uint32), ids: make(map[string]uint32)}
-}
-
 // add collects one document.
 func (in *inverter) add(terms skill.Terms) error {
 	length, before := 0, len(in.postings)

@@ -95,12 +95,6 @@ func (n Names) precedence(a, b *Document) int {
 	return cmp.Or(n.v.source(a.Source).ComparePrecedence(n.v.source(b.Source)), skill.ComparePlaces(&a.Meta, &b.Meta))
 }
 
-// precedes reports whether skill i comes before skill j, which has the same name.
-func (n Names) precedes(i, j int) bool {
-	a, b := n.v.Doc(i), n.v.Doc(j)
-	return n.precedence(&a, &b) < 0
-}
-
 // A Listed is a skill in a sorted list.
 type Listed struct {
 	Document

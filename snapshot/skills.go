@@ -119,13 +119,15 @@ func (s *set) add(doc int) {
 	s.last = doc
 }
 
-func addTo(sets map[string]*set, name string, doc int) {
+// addTo adds a document to the set with this name, and returns the set.
+func addTo(sets map[string]*set, name string, doc int) *set {
 	s := sets[name]
 	if s == nil {
 		s = new(set)
 		sets[strings.Clone(name)] = s
 	}
 	s.add(doc)
+	return s
 }
 
 // encodeSets encodes sets of documents by name: the number of sets, the offset of each,

@@ -57,8 +57,7 @@ func (t *triggerTable) add(doc int, triggers *skill.Triggers) {
 			if len(terms) == 0 || len(terms) > maxPhrase {
 				continue
 			}
-			addTo(t.phrases, strings.Join(terms, " "), doc)
-			s := t.phrases[strings.Join(terms, " ")]
+			s := addTo(t.phrases, strings.Join(terms, " "), doc)
 			s.entries = appendInt(appendInt(s.entries, 2*i+verb), all)
 		}
 	}

@@ -187,7 +187,7 @@ func (s *Scope) promote(whole *View) {
 	for i := range s.In.AndNot(s.Offered).AndNot(s.Away).All() {
 		key := of(whole, i, (*Reader).Key)
 		if rival, ok := first[key]; ok {
-			if names.precedes(i, rival) {
+			if one, other := whole.Doc(i), whole.Doc(rival); names.precedence(&one, &other) < 0 {
 				first[key] = i
 			}
 		} else if winner, ok := names.First(key); !ok || !s.In.Has(winner) {

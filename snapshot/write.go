@@ -98,7 +98,7 @@ func newWriter(d atomicfile.Disk, path string, m Meta) *writer {
 	}
 	w.runs = spool{disk: d, path: path}
 	w.terms = w.runs
-	w.in = newInverter(m.Weights, &w.runs)
+	w.in = &inverter{weights: m.Weights, runs: &w.runs, codes: make(map[float64]uint32), ids: make(map[string]uint32)}
 	return w
 }
 

@@ -45,20 +45,15 @@ func (in *inspection) file(f File) {
 // document.
 func (in *inspection) textFile(f File, disguised bool) {
 	name, raw := in.at(f.Path), string(f.Data)
-	if disguised {
+	if first, _, _ := strings.Cut(raw, "\n"); disguised {
 		in.add(skill.Problem{Rule: "disguised-program", Severity: skill.Warning, Path: name, Line: 1,
-			Message: "a script with the name of a document: " + evidence(firstLine(raw)), Hint: "name it as what it is"})
+			Message: "a script with the name of a document: " + evidence(first), Hint: "name it as what it is"})
 	}
 	in.hiddenText(name, raw)
 	in.privateUse(name, raw)
 	clean, hidden := tidy.CleanAndCount(strings.TrimPrefix(raw, "\uFEFF"))
 	in.found = append(in.found, skill.Hidden(name, hidden)...)
 	in.text(name, clean)
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }
 
 func (in *inspection) skip(name, why string) {
