@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 )
 
 // rotationParts is in how many parts a rotation divides the prompts that need no skill.
@@ -66,20 +67,17 @@ func (in *input) writeRotation(out io.Writer, sets, all []group, words int) erro
 			worst[k] = max(worst[k], math.Abs(disturbed[i][k]-rate))
 		}
 	}
-	for i, g := range all {
-		fmt.Fprintf(out, "\n%s\t%d", g.set, g.others)
-		for _, x := range disturbed[i] {
+	row := func(name, others string, values []float64) {
+		fmt.Fprintf(out, "\n%s\t%s", name, others)
+		for _, x := range values {
 			fmt.Fprintf(out, "\t%.3f", x)
 		}
 	}
-	fmt.Fprint(out, "\nmean\t")
-	for _, x := range mean {
-		fmt.Fprintf(out, "\t%.3f", x)
+	for i, g := range all {
+		row(g.set, strconv.Itoa(g.others), disturbed[i])
 	}
-	fmt.Fprint(out, "\nfarthest from the rate\t")
-	for _, x := range worst {
-		fmt.Fprintf(out, "\t%.3f", x)
-	}
+	row("mean", "", mean)
+	row("farthest from the rate", "", worst)
 	fmt.Fprint(out, "\n\n")
 	return nil
 }

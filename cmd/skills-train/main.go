@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 )
 
 func main() {
@@ -158,14 +159,6 @@ func train(ctx context.Context, o options, out io.Writer) error {
 	return m.write(o.Out, t.weights())
 }
 
-// writeFile replaces a file atomically, so that no reader sees half of it.
-func writeFile(name string, data []byte) error {
-	if err := os.WriteFile(name+".new", data, 0o666); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
-}
-
 // manifest records how a model was made and from what.
 type manifest struct {
 	Model   string        `json:"model"`
@@ -193,8 +186,8 @@ func (m *manifest) write(name string, w static.Weights) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(name, data); err != nil {
+	if err := atomicfile.Replace(name, data, 0o644, nil); err != nil {
 		return fmt.Errorf("writing model: %w", err)
 	}
-	return writeFile(name+".json", append(text, '\n'))
+	return atomicfile.Replace(name+".json", append(text, '\n'), 0o644, nil)
 }
