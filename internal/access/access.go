@@ -45,75 +45,66 @@ type Checker interface {
 	Check(ctx context.Context, secret string) (Caller, error)
 }
 
+// A checkerFunc is a function that is a Checker.
+type checkerFunc func(ctx context.Context, secret string) (Caller, error)
+
+func (f checkerFunc) Check(ctx context.Context, secret string) (Caller, error) { return f(ctx, secret) }
+
 // Any returns a Checker that knows what one of the checkers knows.
-func Any(checkers ...Checker) Checker { return anyOf(checkers) }
-
-type anyOf []Checker
-
-func (list anyOf) Check(ctx context.Context, secret string) (Caller, error) {
-	var uncertain error
-	for _, c := range list {
-		caller, err := c.Check(ctx, secret)
-		if err == nil {
-			return caller, nil
+func Any(checkers ...Checker) Checker {
+	return checkerFunc(func(ctx context.Context, secret string) (Caller, error) {
+		var uncertain error
+		for _, c := range checkers {
+			caller, err := c.Check(ctx, secret)
+			if err == nil {
+				return caller, nil
+			}
+			if !errors.Is(err, ErrUnknown) {
+				uncertain = errors.Join(uncertain, err)
+			}
 		}
-		if !errors.Is(err, ErrUnknown) {
-			uncertain = errors.Join(uncertain, err)
+		if uncertain != nil {
+			return Caller{}, uncertain
 		}
-	}
-	if uncertain != nil {
-		return Caller{}, uncertain
-	}
-	return Caller{}, ErrUnknown
+		return Caller{}, ErrUnknown
+	})
 }
 
 // Single returns a Checker that knows one secret, which many may bear: they see the whole
-// catalog and have no name.
-func Single(secret string) Checker { return single(sha256.Sum256([]byte(secret))) }
-
-type single [sha256.Size]byte // digest of the secret
-
-// Check compares digests, which takes the same time for all secrets.
-func (s single) Check(_ context.Context, secret string) (Caller, error) {
-	sum := sha256.Sum256([]byte(secret))
-	if subtle.ConstantTimeCompare(sum[:], s[:]) != 1 {
-		return Caller{}, ErrUnknown
-	}
-	return Caller{}, nil
+// catalog and have no name. It compares digests, which takes the same time for all secrets.
+func Single(secret string) Checker {
+	known := sha256.Sum256([]byte(secret))
+	return checkerFunc(func(_ context.Context, secret string) (Caller, error) {
+		sum := sha256.Sum256([]byte(secret))
+		if subtle.ConstantTimeCompare(sum[:], known[:]) != 1 {
+			return Caller{}, ErrUnknown
+		}
+		return Caller{}, nil
+	})
 }
 
 // OpenWhile returns a Checker that lets everybody see everything while open returns true, and
 // then asks c.
-func OpenWhile(open func() bool, c Checker) Checker { return openWhile{open, c} }
-
-type openWhile struct {
-	open func() bool
-	next Checker
-}
-
-func (o openWhile) Check(ctx context.Context, secret string) (Caller, error) {
-	if o.open() {
-		return Caller{}, nil
-	}
-	return o.next.Check(ctx, secret)
+func OpenWhile(open func() bool, c Checker) Checker {
+	return checkerFunc(func(ctx context.Context, secret string) (Caller, error) {
+		if open() {
+			return Caller{}, nil
+		}
+		return c.Check(ctx, secret)
+	})
 }
 
 // Within returns a Checker of callers who see at most the scope of an agent: who may see the
 // whole catalog sees that scope, and who may see another agent's sees nothing.
-func Within(agent string, c Checker) Checker { return within{agent, c} }
-
-type within struct {
-	agent string
-	next  Checker
-}
-
-func (w within) Check(ctx context.Context, secret string) (Caller, error) {
-	caller, err := w.next.Check(ctx, secret)
-	if err == nil && caller.Agent == "" {
-		caller.Agent = w.agent
-	}
-	if err == nil && caller.Agent != w.agent {
-		return Caller{}, ErrRefused
-	}
-	return caller, err
+func Within(agent string, c Checker) Checker {
+	return checkerFunc(func(ctx context.Context, secret string) (Caller, error) {
+		caller, err := c.Check(ctx, secret)
+		if err == nil && caller.Agent == "" {
+			caller.Agent = agent
+		}
+		if err == nil && caller.Agent != agent {
+			return Caller{}, ErrRefused
+		}
+		return caller, err
+	})
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// A teller is an error that says what is wrong with a question. It is the only kind of error of
+// An askerError is an error that says what is wrong with a question. It is the only kind of error of
 // which those who ask from elsewhere get the text: others may name folders, addresses and users of
 // this machine.
-type teller interface {
+type askerError interface {
 	error
 	ForAsker() string // "" means nothing
 }
@@ -25,13 +25,13 @@ func (m Mistake) Error() string { return string(m) }
 // ForAsker returns the text.
 func (m Mistake) ForAsker() string { return string(m) }
 
-// told returns the text that a client elsewhere reads instead of an error. internal means that the
+// publicText returns the text that a client elsewhere reads instead of an error. internal means that the
 // text leaves out the cause.
-func told(err error) (text string, internal bool) {
+func publicText(err error) (text string, internal bool) {
 	if errors.Is(err, store.ErrUnreachable) {
 		return store.ErrUnreachable.Error(), true
 	}
-	if t, ok := errors.AsType[teller](err); ok && t.ForAsker() != "" {
+	if t, ok := errors.AsType[askerError](err); ok && t.ForAsker() != "" {
 		return t.ForAsker(), false
 	}
 	return "the server cannot answer this now", true
@@ -40,7 +40,7 @@ func told(err error) (text string, internal bool) {
 // Tell returns the error that an answer has in the place of err. What it keeps back it logs, under
 // an id that its text has; about says what was asked.
 func Tell(log *slog.Logger, about string, err error) Mistake {
-	text, internal := told(err)
+	text, internal := publicText(err)
 	if internal {
 		id := rand.Text()[:10]
 		log.Warn("a request failed", "id", id, "about", about, "error", err)
