@@ -68,8 +68,8 @@ type Call struct {
 	Waiting func(state string) int
 }
 
-// Told is what a hook has answered to a prompt, and why.
-type Told struct {
+// A Result is what a hook has answered to a prompt, and why.
+type Result struct {
 	Prompt string
 	Took   time.Duration     // from the event to the answer
 	Block  *repertoire.Block // what the catalog says; nil if it was not asked or is not complete
@@ -108,7 +108,7 @@ type run struct {
 	dir    string    // of the project, "" for the working folder
 	log    *slog.Logger
 	memory *session.Memory
-	told   Told
+	result Result
 	// stale is the catalog that should be indexed and calibrated in the background; nil
 	// means none.
 	stale atomic.Pointer[string]
@@ -119,28 +119,28 @@ type run struct {
 // rest is enough for an answer.
 const patience = 4 * time.Second
 
-// Run answers one event, and returns what it has told. The deadline starts when the event has
+// Run answers one event, and returns the result. The deadline starts when the event has
 // been read, because the client may write it late.
-func Run(ctx context.Context, c Call) Told {
+func Run(ctx context.Context, c Call) Result {
 	r := &run{Call: c}
 	r.prepare()
 	data, err := r.read(ctx)
 	if err != nil {
 		r.log.Error("no answer", "error", err)
 		r.memory.Sweep()
-		return Told{}
+		return Result{}
 	}
 	start := time.Now()
 	r.end = start.Add(c.Deadline - c.Deadline/10)
-	told := r.respond(ctx, data)
-	told.Took = time.Since(start)
+	result := r.respond(ctx, data)
+	result.Took = time.Since(start)
 	if db := r.stale.Load(); db != nil && r.Index != nil {
 		if err := r.indexInBackground(*db); err != nil {
 			r.log.Error("starting an index in the background", "error", err)
 		}
 	}
 	r.memory.Sweep()
-	return told
+	return result
 }
 
 // read reads the event. A client that never writes it leaves a goroutine behind.
@@ -169,12 +169,12 @@ func (r *run) read(ctx context.Context) ([]byte, error) {
 
 // respond writes the answer to an event. A goroutine does the work, and is left behind when
 // it is late: whatever it waits for, the client does not.
-func (r *run) respond(ctx context.Context, event []byte) Told {
+func (r *run) respond(ctx context.Context, event []byte) Result {
 	ctx, cancel := context.WithDeadline(ctx, r.end)
 	defer cancel()
 	type reply struct {
-		out  []byte
-		told Told
+		out    []byte
+		result Result
 	}
 	answer := make(chan reply, 1)
 	go func() {
@@ -183,7 +183,7 @@ func (r *run) respond(ctx context.Context, event []byte) Told {
 			if p := recover(); p != nil {
 				r.log.Error("panic", "cause", p)
 			}
-			answer <- reply{out, r.told}
+			answer <- reply{out, r.result}
 		}()
 		data, err := r.answer(ctx, event)
 		if err != nil {
@@ -199,10 +199,10 @@ func (r *run) respond(ctx context.Context, event []byte) Told {
 				r.log.Error("writing the answer", "error", err)
 			}
 		}
-		return a.told
+		return a.result
 	case <-ctx.Done():
 		r.log.Warn("too late for an answer", "deadline", r.Deadline)
-		return Told{}
+		return Result{}
 	}
 }
 
@@ -235,7 +235,7 @@ func (r *run) answer(ctx context.Context, data []byte) ([]byte, error) {
 	if !e.Asks {
 		return nil, nil
 	}
-	r.told.Prompt = e.Prompt
+	r.result.Prompt = e.Prompt
 	r.noteNames(ctx, &e)
 	text, err := r.text(ctx, &e)
 	return e.Answer(text), err
@@ -304,7 +304,7 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r.told.Block = &block
+	r.result.Block = &block
 	r.noteOffer(e, agent, &block)
 	if block.Background.Due && r.memory.First(ctx, e.Session, "calibrating the catalog in the background") {
 		db := c.Path() // which takes a second, so not here

@@ -40,7 +40,7 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 		if err != nil {
 			return got, err
 		}
-		r.told.Server = s
+		r.result.Server = s
 		if text, err = textOf(s, p.Room); err != nil {
 			return got, err
 		}

@@ -111,7 +111,7 @@ type Open func(context.Context) (hook.Catalog, *repertoire.Agent, error)
 
 // Report writes what a hook that is tried with a value of Var has told, and why, for the trial.
 // deadline is the hook's own.
-func Report(ctx context.Context, w io.Writer, told hook.Told, value string, deadline time.Duration, open Open) error {
+func Report(ctx context.Context, w io.Writer, told hook.Result, value string, deadline time.Duration, open Open) error {
 	r := report{Result: Result{TookMS: figures.Milliseconds(told.Took), DeadlineMS: figures.Milliseconds(deadline), Outcome: NotBuilt, Skills: []Offer{}}}
 	switch b := told.Block; {
 	case b != nil:
