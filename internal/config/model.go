@@ -41,18 +41,12 @@ func (m Model) Choose(flags Model) Model {
 
 // modelKeys returns the keys of the model.
 func modelKeys(m *Model) keys {
-	base := text(&m.BaseURL).check(func(n *yaml.Node) error {
+	base := secret(&m.BaseURL).check(func(n *yaml.Node) error {
 		if _, err := endpoint.ParseBase(m.BaseURL, "api-version"); err != nil {
 			return errorf(n, "model: %w", err)
 		}
 		return nil
 	})
-	base.show = func() any {
-		if m.BaseURL == "" {
-			return nil
-		}
-		return endpoint.Shown(m.BaseURL)
-	}
 	variable := text(&m.KeyEnv).check(func(n *yaml.Node) error {
 		if m.KeyEnv == "-" {
 			return nil

@@ -19,7 +19,7 @@ import (
 func (s *Settings) Remotes() []remote.Root {
 	var list []remote.Root
 	for _, r := range s.Roots {
-		if r.Git != "" || r.URL != "" {
+		if r.Elsewhere() {
 			list = append(list, s.remote(r))
 		}
 	}
@@ -49,7 +49,7 @@ func (s *Settings) Fetch() func(context.Context) error {
 
 // fetched returns the source of a root, given the source of its folder.
 func (s *Settings) fetched(fs *source.FS, r Root) source.Source {
-	if r.Git == "" && r.URL == "" {
+	if !r.Elsewhere() {
 		return fs
 	}
 	return remote.Wrap(fs, s.remote(r))

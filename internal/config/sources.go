@@ -131,26 +131,16 @@ func (s *Settings) InstalledDir() (string, error) {
 
 // unfetched says of roots from elsewhere that are missing what is to be done.
 func unfetched(err error, roots map[string]Root) error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return err
-	}
 	var errs []error
-	for _, err := range joined.Unwrap() {
-		place, ok := errors.AsType[*source.PlaceError](err)
-		if r := roots[pathOf(place)]; ok && r.Elsewhere() && errors.Is(err, fs.ErrNotExist) {
-			err = &source.PlaceError{Path: place.Path, Err: fmt.Errorf("%s has not been fetched yet; run \"skills index\"", r.Label)}
+	for _, err := range joined(err) {
+		if place, ok := errors.AsType[*source.PlaceError](err); ok && errors.Is(err, fs.ErrNotExist) {
+			if r := roots[place.Path]; r.Elsewhere() {
+				err = &source.PlaceError{Path: place.Path, Err: fmt.Errorf("%s has not been fetched yet; run \"skills index\"", r.Label)}
+			}
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
-}
-
-func pathOf(e *source.PlaceError) string {
-	if e == nil {
-		return ""
-	}
-	return e.Path
 }
 
 // confinement returns a function that returns where the place of a project at a path may
@@ -196,11 +186,18 @@ func userPlaces(search *source.Search) []string {
 
 // warnEach calls warn, unless that is nil, for each of the errors that err joins.
 func warnEach(err error, warn func(error)) {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok || warn == nil {
-		return
+	for _, err := range joined(err) {
+		if warn != nil {
+			warn(err)
+		}
 	}
-	for _, err := range joined.Unwrap() {
-		warn(err)
+}
+
+// joined returns the errors that errors.Join has joined; nil for any other error.
+func joined(err error) []error {
+	list, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil
 	}
+	return list.Unwrap()
 }
