@@ -222,14 +222,11 @@ func (e *OriginError) Error() string {
 
 // checkOrigin fails if the catalog has a source from elsewhere that is not to be replaced.
 func (p *pusher) checkOrigin(ctx context.Context, r store.Reader, label string) error {
-	sources, err := r.Sources(ctx)
-	i := slices.IndexFunc(sources, func(s store.Source) bool { return s.Label == label })
-	if err != nil || i < 0 || slices.Contains(p.Replace, label) {
+	s, err := sourceOf(ctx, r, label)
+	own := p.Origins[label]
+	if err != nil || s.Origin == "" || s.Origin == own || slices.Contains(p.Replace, label) {
 		return err
 	}
-	if has, own := sources[i].Origin, p.Origins[label]; has != "" && has != own {
-		known, err := r.Known(ctx, sources[i].Row, nil)
-		return errors.Join(err, &OriginError{label, has, own, len(known)})
-	}
-	return nil
+	known, err := r.Known(ctx, s.Row, nil)
+	return errors.Join(err, &OriginError{label, s.Origin, own, len(known)})
 }

@@ -228,33 +228,33 @@ func (s *pushed) kept(before int) string {
 	return ""
 }
 
-// rowOf returns the row of the source with a label, 0 if the catalog has none.
-func rowOf(ctx context.Context, r store.Reader, label string) (int64, error) {
+// sourceOf returns the source with a label; its row is 0 if the catalog has none.
+func sourceOf(ctx context.Context, r store.Reader, label string) (store.Source, error) {
 	sources, err := r.Sources(ctx)
 	for _, s := range sources {
 		if s.Label == label {
-			return s.Row, err
+			return s, err
 		}
 	}
-	return 0, err
+	return store.Source{}, err
 }
 
 // known returns what the catalog knows about the skills of a source, by path.
 func known(ctx context.Context, r store.Reader, label string) (map[string]store.Known, error) {
-	row, err := rowOf(ctx, r, label)
-	if err != nil || row == 0 {
+	s, err := sourceOf(ctx, r, label)
+	if err != nil || s.Row == 0 {
 		return nil, err
 	}
-	return r.Known(ctx, row, nil)
+	return r.Known(ctx, s.Row, nil)
 }
 
 // forget makes index write all skills of a source anew.
 func forget(ctx context.Context, st store.Store, label string) error {
-	row, err := rowOf(ctx, st, label)
-	if err != nil || row == 0 {
+	s, err := sourceOf(ctx, st, label)
+	if err != nil || s.Row == 0 {
 		return err
 	}
-	return st.Update(ctx, func(tx store.Tx) error { return tx.ForgetStamps(row) })
+	return st.Update(ctx, func(tx store.Tx) error { return tx.ForgetStamps(s.Row) })
 }
 
 // compare lists what differs.
