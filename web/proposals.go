@@ -135,9 +135,7 @@ func linesOf(diff string) []diffLine {
 	for line := range strings.Lines(diff) {
 		class := ""
 		switch {
-		case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "):
-			class = "at"
-		case strings.HasPrefix(line, "@@"):
+		case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "@@"):
 			class = "at"
 		case strings.HasPrefix(line, "+"):
 			class = "add"

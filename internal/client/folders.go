@@ -42,14 +42,12 @@ func (m *Machine) UserFolders() []Folder {
 		seen[f] = true
 	}
 	var folders []Folder
-	for _, clients := range [][]Client{All(), Others()} {
-		for _, c := range clients {
-			for _, at := range c.Skills {
-				dir := at(m)
-				if label := m.label(dir, configs); dir != "" && !seen[label] {
-					seen[label] = true
-					folders = append(folders, Folder{label, dir})
-				}
+	for _, c := range slices.Concat(All(), Others()) {
+		for _, at := range c.Skills {
+			dir := at(m)
+			if label := m.label(dir, configs); dir != "" && !seen[label] {
+				seen[label] = true
+				folders = append(folders, Folder{label, dir})
 			}
 		}
 	}

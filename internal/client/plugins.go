@@ -41,18 +41,16 @@ func (e *PluginError) Unwrap() error { return e.Err }
 // other plugins are there all the same.
 func (m *Machine) Plugins(projects []string) (all []Plugin, errs []error) {
 	seen := make(map[string]bool)
-	for _, clients := range [][]Client{All(), Others()} {
-		for _, c := range clients {
-			if c.Plugins == nil {
-				continue
-			}
-			found, err := c.Plugins(m, projects)
-			errs = appendErrors(errs, err)
-			for _, p := range found {
-				if !seen[p.Dir] {
-					seen[p.Dir] = true
-					all = append(all, p)
-				}
+	for _, c := range slices.Concat(All(), Others()) {
+		if c.Plugins == nil {
+			continue
+		}
+		found, err := c.Plugins(m, projects)
+		errs = appendErrors(errs, err)
+		for _, p := range found {
+			if !seen[p.Dir] {
+				seen[p.Dir] = true
+				all = append(all, p)
 			}
 		}
 	}

@@ -39,8 +39,6 @@ func hash(s string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func (m *Memory) path(session string) string { return filepath.Join(m.dir, hash(session)+suffix) }
-
 // open locks a session and returns its state, and a function that unlocks it. If the
 // session cannot be locked, the state is empty and will not be saved.
 func (m *Memory) open(ctx context.Context, session string) (*state, func()) {
@@ -52,7 +50,7 @@ func (m *Memory) open(ctx context.Context, session string) (*state, func()) {
 		m.log.Warn("session is not remembered", "error", err)
 		return new(state), func() {}
 	}
-	name := m.path(session)
+	name := filepath.Join(m.dir, hash(session)+suffix)
 	s := m.read(name)
 	s.write = func(data []byte) error { return atomicfile.Write(m.disk, name, data) }
 	return s, func() { lock.Close() }
