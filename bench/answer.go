@@ -47,16 +47,8 @@ func closeAll(legs []*openLeg) {
 	}
 }
 
-// openCatalog opens a catalog of the skills under root with the same source as the
-// command does. Nil functions do nothing.
-func openCatalog(ctx context.Context, root, db string, configure ...func(*repertoire.Config)) (*repertoire.Catalog, error) {
-	cfg, err := configOf(root, db, configure)
-	if err != nil {
-		return nil, err
-	}
-	return repertoire.Open(ctx, cfg)
-}
-
+// configOf returns the settings of a catalog of the skills under root, with the same source as
+// the command has. Nil functions do nothing.
 func configOf(root, db string, configure []func(*repertoire.Config)) (repertoire.Config, error) {
 	src, err := rootSource(root)
 	cfg := repertoire.Config{

@@ -112,11 +112,11 @@ func (t *Task) index(ctx context.Context) (s IndexSpeed, err error) {
 	if err := os.RemoveAll(filepath.Dir(t.DB)); err != nil {
 		return s, err
 	}
-	c, err := openCatalog(ctx, t.Root, t.DB, configure)
+	c, err := leg{Compiled: true}.open(ctx, t.Root, t.DB, configure)
 	if err != nil {
 		return s, err
 	}
-	took, err := timed(func() error { _, err := c.Owner().Rescan(ctx, nil); return err })
+	took, err := timed(func() error { _, err := c.Rescan(ctx, nil); return err })
 	s.PeakRSS = residentMemory().Peak
 	if err := errors.Join(err, c.Close()); err != nil {
 		return s, err
@@ -287,12 +287,12 @@ func (m *meter) glance(ctx context.Context) (g LookSpeed, err error) {
 	g.Current, g.All = true, true
 	var folders []float64
 	g.MS, err = m.repeat(func() (float64, error) {
-		c, err := openCatalog(ctx, m.root(), m.db("vectors"), deferred)
+		c, err := leg{Compiled: true}.open(ctx, m.root(), m.db("vectors"), deferred)
 		if err != nil {
 			return 0, err
 		}
 		var found repertoire.Freshness
-		took, _ := timed(func() error { found = c.Owner().Glance(ctx, glanceLimit); return nil })
+		took, _ := timed(func() error { found = c.(compiled).Glance(ctx, glanceLimit); return nil })
 		g.Current, g.All = g.Current && found.Current, g.All && found.All
 		folders = append(folders, float64(found.Looked))
 		return took, c.Close()

@@ -58,7 +58,7 @@ func (b *Box) change(ctx context.Context, act *action, before, after Files) erro
 
 // complete does what is left after the folders were swapped.
 func (b *Box) complete(ctx context.Context, act *action) error {
-	files, digest, err := readFolder(ctx, act.Folder)
+	files, digest, err := ReadFolder(ctx, act.Folder)
 	if err != nil {
 		return err
 	}

@@ -235,7 +235,7 @@ func (b *Box) Record(ctx context.Context, who Who, id string) (log Log, err erro
 		if err != nil {
 			return err
 		}
-		files, digest, err := readFolder(ctx, p.log.Folder)
+		files, digest, err := ReadFolder(ctx, p.log.Folder)
 		if err != nil {
 			return err
 		}
@@ -282,7 +282,7 @@ func (b *Box) rescan(ctx context.Context, dir string) (name string, err error) {
 	if err != nil || now == "" || now == p.last() { // a skill that is gone keeps its history
 		return "", err
 	}
-	files, digest, err := readFolder(ctx, p.log.Folder)
+	files, digest, err := ReadFolder(ctx, p.log.Folder)
 	if err != nil {
 		return "", fmt.Errorf("reading skill %s: %w", p.log.Skill, err)
 	}
@@ -303,7 +303,7 @@ func (b *Box) Revert(ctx context.Context, who Who, id, version string) (log Log,
 		if err != nil {
 			return err
 		}
-		before, digest, err := readFolder(ctx, p.log.Folder)
+		before, digest, err := ReadFolder(ctx, p.log.Folder)
 		if err != nil {
 			return err
 		}

@@ -222,7 +222,7 @@ func (b *Box) current(ctx context.Context, e *search.Entry) (Files, string, erro
 		return nil, "", err
 	}
 	if filepath.IsAbs(e.Location) { // whatever sizes its source serves
-		return readFolder(ctx, filepath.Dir(e.Location))
+		return ReadFolder(ctx, filepath.Dir(e.Location))
 	}
 	src, err := b.source(e.Source)
 	if err != nil {

@@ -50,14 +50,8 @@ func readSkill(ctx context.Context, src source.Source, dir string) (Files, strin
 	return files, m.Digest, nil
 }
 
-// ReadFolder reads the files of the skill in a folder on disk.
-func ReadFolder(ctx context.Context, folder string) (Files, error) {
-	files, _, err := readFolder(ctx, folder)
-	return files, err
-}
-
-// readFolder reads the skill in a folder on disk.
-func readFolder(ctx context.Context, folder string) (Files, string, error) {
+// ReadFolder reads the files of the skill in a folder on disk, and its digest.
+func ReadFolder(ctx context.Context, folder string) (Files, string, error) {
 	src, err := source.Dir(folder, &source.Options{MaxFile: skill.MaxPublishedBytes, Single: true})
 	if err != nil {
 		return nil, "", err

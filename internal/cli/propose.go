@@ -70,7 +70,7 @@ func newProposeCommand(e env) *cobra.Command {
 				p, err = box.ProposeUpdate(ctx, c.who(), proposal.Change{Skill: args[0], Diff: text, Justification: why, Evidence: proof})
 				return printProposed(s.screen, p, err)
 			}
-			files, err := proposal.ReadFolder(ctx, folder)
+			files, _, err := proposal.ReadFolder(ctx, folder)
 			if err == nil {
 				p, err = box.ProposeNew(ctx, c.who(), proposal.Addition{Name: args[0], Files: files, Justification: why, Evidence: proof})
 			}
