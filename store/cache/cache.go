@@ -164,16 +164,24 @@ func (c *Cache) open(ctx context.Context) (*sql.DB, error) {
 	if c.db != nil {
 		return c.db, nil
 	}
-	db, err := c.connect()
-	if err != nil {
-		return nil, err
+	for end := time.Now().Add(patience); ; time.Sleep(patience / 100) {
+		db, err := c.connect()
+		if err != nil {
+			return nil, err
+		}
+		if err = prepare(ctx, db); err == nil {
+			c.db = db
+			return db, nil
+		}
+		// Only one can make a new file use a log, and SQLite lets nobody wait for that.
+		if err = errors.Join(err, db.Close()); !hasCode(err, sqlite3.SQLITE_BUSY) || time.Now().After(end) || ctx.Err() != nil {
+			return nil, err
+		}
 	}
-	if err := prepare(ctx, db); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	c.db = db
-	return db, nil
 }
+
+// patience is how long a new file is waited for that somebody else is making.
+const patience = 2 * time.Second
 
 // connect makes a file that only its owner can read, if there is none, and connects to it.
 func (c *Cache) connect() (*sql.DB, error) {
@@ -221,6 +229,11 @@ func prepare(ctx context.Context, db *sql.DB) error {
 // isCorrupt reports whether err says that the file is damaged. It is stricter than a catalog,
 // which is made again for nothing: vectors may have cost money.
 func isCorrupt(err error) bool {
+	return hasCode(err, sqlite3.SQLITE_CORRUPT) || hasCode(err, sqlite3.SQLITE_NOTADB)
+}
+
+// hasCode reports whether an error of SQLite has a code, apart from what extends it.
+func hasCode(err error, code int) bool {
 	e, ok := errors.AsType[*driver.Error](err)
-	return ok && (e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB)
+	return ok && e.Code()&0xff == code
 }
