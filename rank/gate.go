@@ -31,7 +31,7 @@ type Logit struct {
 	Strength float64 // weight of the highest Strength, up to 6
 	Coverage float64 // weight of the best candidate's Coverage
 	Head     float64 // weight of the best candidate's HeadShare
-	Trigger  float64 // weight of the best candidate's Trigger, if it has one
+	Trigger  float64 // weight of the highest Trigger, if there is one
 	Request  float64 // weight of Known.Request
 	Size     float64 // weight of the logarithm of the number of skills: in a large catalog, more are near by chance
 
@@ -49,8 +49,8 @@ type Logit struct {
 // offers more skills with vague descriptions, and fewer of those with long ones.
 func DefaultGate() Gate {
 	return Gate{
-		Vectors:   Logit{Base: -2.75, Nearness: 3.26, Strength: .55, Coverage: 1.3, Head: 2.5, Trigger: 1.5, Size: -.35, Request: .49, Spread: .22},
-		Text:      Logit{Base: -2.79, Strength: .82, Coverage: 2.5, Head: 2.5, Trigger: 1.5, Size: -.2, Request: .38, Spread: .13},
+		Vectors:   Logit{Base: -2.75, Nearness: 3.26, Strength: .55, Coverage: 1.3, Head: 2.5, Trigger: .5, Size: -.35, Request: .49, Spread: .22},
+		Text:      Logit{Base: -2.79, Strength: .82, Coverage: 2.5, Head: 2.5, Trigger: .5, Size: -.2, Request: .38, Spread: .13},
 		Threshold: .6,
 		Least:     .05,
 		Prior:     []RatePoint{{.01, .774}, {.02, .659}, {.03, .570}, {.05, .446}, {.07, .363}, {.1, .293}, {.15, .221}, {.2, .177}, {.3, .125}, {.5, .069}},
@@ -121,9 +121,10 @@ func (g Gate) Judge(scored []Scored, in Known) Demand {
 
 // demand returns how likely the prompt wants any of the candidates, given best first.
 func (l Logit) demand(rest []*Scored, in Known) Demand {
-	nearness, strength := 0.0, 0.0
+	nearness, strength, trigger := 0.0, 0.0, 0.0
 	for _, s := range rest[:min(GateDepth, len(rest))] {
 		strength = max(strength, min(s.Strength, maxStrength))
+		trigger = max(trigger, s.Trigger)
 		if near, ok := s.CosineSum(); ok {
 			nearness = max(nearness, near)
 		}
@@ -136,8 +137,8 @@ func (l Logit) demand(rest []*Scored, in Known) Demand {
 		Term{"strength", strength, l.Strength},
 		Term{"coverage", rest[0].Coverage, l.Coverage},
 		Term{"head", rest[0].HeadShare, l.Head})
-	if rest[0].Trigger > 0 {
-		terms = append(terms, Term{"trigger", rest[0].Trigger, l.Trigger})
+	if trigger > 0 {
+		terms = append(terms, Term{"trigger", trigger, l.Trigger})
 	}
 	terms = append(terms,
 		Term{"request", in.Request, l.Request},

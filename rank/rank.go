@@ -40,7 +40,7 @@ type Candidate struct {
 	// a word that half of all skills have counts 0.
 	Evidence float64
 
-	// Trigger is how much the best trigger of the skill says that the prompt has, up to 1, or 3
+	// Trigger is how much the best trigger of the skill says that the prompt has, up to 1, or 8
 	// for a skill of the user's own; 0 means that it has none.
 	Trigger float64
 

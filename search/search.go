@@ -334,7 +334,7 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
 	found, all := r.prompt.nameWords(r.view, i)
 	c := rank.Candidate{Key: i, NameMatch: rank.NameMatch(found, all), Lower: r.lower.Has(i), Trigger: r.triggers.best[i].value}
-	if r.trusted.Has(i) {
+	if t := r.triggers.best[i]; c.Trigger > 0 && r.trusted.Has(i) && !t.calm() {
 		c.Trigger *= trustedTrigger
 	}
 	c.Set(rank.Text, lexical)

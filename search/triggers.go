@@ -33,9 +33,9 @@ const (
 	// verbShare is the share of its value that a verb has at the end of a prompt: without an
 	// object, what is to be done fits many skills.
 	verbShare = .5
-	// trustedTrigger is how many times more a trigger says that is certain where it can be: a
-	// verb with its object alone makes a skill likely.
-	trustedTrigger = 3
+	// trustedTrigger is how many times more a trigger of a skill of the user's own says, unless
+	// prompts that need no skill have it: a verb with its object alone makes a skill likely.
+	trustedTrigger = 8
 	// mostCalm is how many of the prompts that need no skill may have a trigger that makes a
 	// skill certain.
 	mostCalm = 1
