@@ -20,11 +20,11 @@ const (
 // are too many in all, of the client that has the most.
 type served struct {
 	mu      sync.Mutex
-	clients map[string][]*kept // the session that was used last is the last
+	clients map[string][]*servedSession // the session that was used last is the last
 }
 
-// A kept is one session, in the form of its file.
-type kept struct {
+// A servedSession is one session, in the form of its file.
+type servedSession struct {
 	session string
 	used    time.Time
 	lock    chan struct{} // holds a value while a prompt of the session is answered
@@ -60,21 +60,21 @@ func (m *Memory) openServed(ctx context.Context, p Prompt) (*state, func()) {
 }
 
 // find returns a session of a client, a new one if there is none or it has expired.
-func (s *served) find(client, session string, now time.Time) *kept {
+func (s *served) find(client, session string, now time.Time) *servedSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.clients == nil {
-		s.clients = make(map[string][]*kept)
+		s.clients = make(map[string][]*servedSession)
 	}
-	old := func(k *kept) bool { return now.Sub(k.used).Abs() > expired }
+	old := func(k *servedSession) bool { return now.Sub(k.used).Abs() > expired }
 	own := s.clients[client]
-	if i := slices.IndexFunc(own, func(k *kept) bool { return k.session == session }); i >= 0 && !old(own[i]) {
+	if i := slices.IndexFunc(own, func(k *servedSession) bool { return k.session == session }); i >= 0 && !old(own[i]) {
 		k := own[i]
 		k.used = now
 		s.clients[client] = append(slices.Delete(own, i, i+1), k)
 		return k
 	}
-	k := &kept{session: session, used: now, lock: make(chan struct{}, 1)}
+	k := &servedSession{session: session, used: now, lock: make(chan struct{}, 1)}
 	s.clients[client] = append(own, k)
 	for c, list := range s.clients {
 		if s.clients[c] = slices.DeleteFunc(list, old); len(s.clients[c]) == 0 {
