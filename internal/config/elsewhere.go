@@ -2,8 +2,6 @@ package config
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -116,16 +114,15 @@ func checkSub(text string) error {
 
 func isBlank(r rune) bool { return r <= ' ' || r == 0x7f }
 
-// keep chooses where a root from elsewhere is kept, and its label. Both stay the same
+// placeRoot chooses where a root from elsewhere is kept, and its label. Both stay the same
 // whatever other roots there are, unless an earlier one has the label.
-func keep(n *yaml.Node, r *Root, roots []Root) error {
+func placeRoot(n *yaml.Node, r *Root, roots []Root) error {
 	data, err := DataDir()
 	if err != nil {
 		return errorf(n, "roots: %w", err)
 	}
 	name := readable(cmp.Or(r.Git, r.URL))
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", r.Git, r.URL, r.Ref, r.Sub))
-	hash := hex.EncodeToString(sum[:4])
+	hash := sumOf(fmt.Sprintf("%q %q %q %q", r.Git, r.URL, r.Ref, r.Sub), 4)
 	r.Path = filepath.Join(data, "roots", strings.ReplaceAll(name, "/", "-")+"-"+hash)
 	if r.Label != "" {
 		return nil

@@ -116,8 +116,7 @@ func SharedDB(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256([]byte("shared " + name))
-	return markOpened(filepath.Join(dir, hex.EncodeToString(sum[:6]), catalogName)), nil
+	return markOpened(filepath.Join(dir, sumOf("shared "+name, 6), catalogName)), nil
 }
 
 // markOpened keeps a catalog from being removed as unused, and returns its path. It removes
@@ -138,11 +137,18 @@ func defaultDB(sources []source.Source) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	h := sha256.New()
+	var list strings.Builder
 	for _, s := range sources {
-		fmt.Fprintf(h, "%q %q\n", s.Info().Label, s.Info().Root)
+		fmt.Fprintf(&list, "%q %q\n", s.Info().Label, s.Info().Root)
 	}
-	return filepath.Join(dir, hex.EncodeToString(h.Sum(nil)[:6]), catalogName), nil
+	return filepath.Join(dir, sumOf(list.String(), 6), catalogName), nil
+}
+
+// sumOf returns the first n bytes of the digest of a text, in hexadecimal, for the name of a
+// folder or file.
+func sumOf(text string, n int) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:n])
 }
 
 // catalogName is the name of a catalog file that DefaultDB returns.

@@ -11,59 +11,58 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
-// A kept is the copy of the last content without a mistake of one configuration file. It is
+// A lastGood is the copy of the last content without a mistake of one configuration file. It is
 // what hooks go by while the user mends the file. The copy starts with a line that has a
 // digest of the file's name and content.
-type kept struct {
+type lastGood struct {
 	file string // configuration file, absolute
 	copy string // "" means that no copy is kept
 }
 
-// newKept returns the copy of a configuration file in a state folder; "" means none.
-func newKept(state, file string) kept {
+// newLastGood returns the copy of a configuration file in a state folder; "" means none.
+func newLastGood(state, file string) lastGood {
 	abs, err := filepath.Abs(file)
 	if state == "" || err != nil {
-		return kept{}
+		return lastGood{}
 	}
-	sum := sha256.Sum256([]byte(abs))
-	return kept{abs, filepath.Join(state, "settings", fmt.Sprintf("%x.yaml", sum[:6]))}
+	return lastGood{abs, filepath.Join(state, "settings", sumOf(abs, 6)+".yaml")}
 }
 
 // head returns the first line of the copy of data.
-func (k kept) head(data []byte) []byte {
-	return fmt.Appendf(nil, "# a copy of the last settings without a mistake: %x\n", sha256.Sum256(fmt.Appendf(nil, "%q %s", k.file, data)))
+func (l lastGood) head(data []byte) []byte {
+	return fmt.Appendf(nil, "# a copy of the last settings without a mistake: %x\n", sha256.Sum256(fmt.Appendf(nil, "%q %s", l.file, data)))
 }
 
 // write keeps data. If that fails, there is no copy until the next program that reads the file
 // tries again: an older one may offer what the user has excluded since.
-func (k kept) write(data []byte) {
-	if k.copy == "" {
+func (l lastGood) write(data []byte) {
+	if l.copy == "" {
 		return
 	}
-	if old, ok := k.read(); ok && bytes.Equal(old, data) {
+	if old, ok := l.read(); ok && bytes.Equal(old, data) {
 		return
 	}
-	if os.MkdirAll(filepath.Dir(k.copy), 0o700) != nil || atomicfile.Write(atomicfile.OS{}, k.copy, append(k.head(data), data...)) != nil {
-		k.remove()
+	if os.MkdirAll(filepath.Dir(l.copy), 0o700) != nil || atomicfile.Write(atomicfile.OS{}, l.copy, append(l.head(data), data...)) != nil {
+		l.remove()
 	}
 }
 
 // read returns the content that was kept; ok is false if there is none, or it is damaged.
-func (k kept) read() (data []byte, ok bool) {
-	if k.copy == "" {
+func (l lastGood) read() (data []byte, ok bool) {
+	if l.copy == "" {
 		return nil, false
 	}
-	text, err := regular.ReadShort(k.copy, maxFile+1024)
+	text, err := regular.ReadShort(l.copy, maxFile+1024)
 	if err != nil {
 		return nil, false
 	}
 	_, data, _ = bytes.Cut(text, []byte("\n"))
-	return data, bytes.Equal(text[:len(text)-len(data)], k.head(data))
+	return data, bytes.Equal(text[:len(text)-len(data)], l.head(data))
 }
 
 // remove forgets the copy.
-func (k kept) remove() {
-	if k.copy != "" {
-		os.Remove(k.copy)
+func (l lastGood) remove() {
+	if l.copy != "" {
+		os.Remove(l.copy)
 	}
 }

@@ -39,7 +39,7 @@ func (s *Settings) Policy(warn func(error)) *search.Policy {
 		}
 	}
 	var versions []func() string
-	if s.Trust.Project == TrustAsk {
+	if s.Trust.Project == trustAsk {
 		dir, err := StateDir()
 		if err == nil {
 			f := trust.Open(dir)
@@ -93,7 +93,7 @@ func lockIn(folder string) (w *trust.Watched[func(string) string], err error) {
 // stands for all sources of the kind, as they come and go.
 func (s *Settings) rules() *search.Policy {
 	p := &search.Policy{Disabled: slices.Clone(s.Disabled), Lower: slices.Clone(s.Trust.Lower), Triggers: s.Triggers}
-	if s.Trust.Project == TrustAsk {
+	if s.Trust.Project == trustAsk {
 		p.Ask = []string{source.KindProject}
 	}
 	for _, r := range s.Roots {
@@ -286,8 +286,8 @@ func bundledNames() []string {
 
 func trustKeys(t *Trust) keys {
 	return keys{
-		"project": choice(&t.Project, []string{TrustOffer, TrustAsk}).
-			doc("offer the skills of a project, or ask first: \"skills trust\" answers", TrustOffer),
+		"project": choice(&t.Project, []string{trustOffer, trustAsk}).
+			doc("offer the skills of a project, or ask first: \"skills trust\" answers", trustOffer),
 		"require_digest": boolean(&t.RequireDigest).doc("hold back installed skills that were changed after they were installed", false),
 		"keys":           list(&t.Keys).doc("public keys, one of which must have signed what is installed", nil),
 		"lower":          list(&t.Lower).doc("labels of sources whose skills rank below equals", nil),

@@ -128,14 +128,14 @@ func (s *Settings) readOwn(name string, o *Options) error {
 	if err == nil {
 		err = s.parse(name, data, nil)
 	}
-	k := newKept(o.State, name)
+	good := newLastGood(o.State, name)
 	switch {
 	case err == nil:
-		k.write(data)
+		good.write(data)
 	case errors.Is(err, fs.ErrNotExist):
-		k.remove()
+		good.remove()
 	case o.LastGood:
-		if last, ok := k.read(); ok && s.parse(name, last, nil) == nil {
+		if last, ok := good.read(); ok && s.parse(name, last, nil) == nil {
 			o.warn(fmt.Errorf("%w (the last settings without a mistake hold until you correct it)", err))
 			return nil
 		}

@@ -3,8 +3,6 @@ package config
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,10 +65,9 @@ func (r *Root) keepArchive() error {
 		return err
 	}
 	name := filepath.Base(r.Path)
-	sum := sha256.Sum256([]byte(r.Path))
 	r.URL, r.Label = r.Path, cmp.Or(r.Label, source.KindRoot+":"+name)
 	r.Trusted = true // like a folder that the user names
-	r.Path = filepath.Join(data, "roots", name+"-"+hex.EncodeToString(sum[:4]))
+	r.Path = filepath.Join(data, "roots", name+"-"+sumOf(r.Path, 4))
 	return nil
 }
 

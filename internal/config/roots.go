@@ -56,7 +56,7 @@ func (p *parser) root(n *yaml.Node) (r Root, err error) {
 		err = mapping(n, "roots", p.pathKeys(&r))
 	}
 	if err == nil && r.Elsewhere() {
-		err = keep(n, &r, p.settings.Roots)
+		err = placeRoot(n, &r, p.settings.Roots)
 	}
 	switch {
 	case err != nil:

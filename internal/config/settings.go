@@ -69,7 +69,7 @@ type Settings struct {
 
 // Trust says whose skills are offered.
 type Trust struct {
-	Project       string   // TrustOffer or TrustAsk; "" means TrustOffer
+	Project       string   // trustOffer or trustAsk; "" means trustOffer
 	RequireDigest bool     // an installed skill that is not as it was installed is held back
 	Keys          []string // public keys, one of which must have signed what is installed; nil means that nobody asks
 	Lower         []string // labels of sources that are trusted less, see search.Policy
@@ -77,8 +77,8 @@ type Trust struct {
 
 // What happens with the skills of a project.
 const (
-	TrustOffer = "offer" // they are offered like others
-	TrustAsk   = "ask"   // they are offered once the user has trusted them
+	trustOffer = "offer" // they are offered like others
+	trustAsk   = "ask"   // they are offered once the user has trusted them
 )
 
 // Requires says what happens to skills whose needs are not met.

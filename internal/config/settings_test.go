@@ -96,7 +96,7 @@ func TestSettings(t *testing.T) {
 		{"some bundled", "bundled: [writing-skills]\n", settings(func(s *config.Settings) { s.BundledOnly = []string{"writing-skills"} })},
 		{"none bundled", "bundled: []\n", settings(func(s *config.Settings) { s.Bundled = false })},
 		{"trust", "trust: {project: ask, require_digest: true, keys: [k], lower: [\"git:a/b\"]}\n", settings(func(s *config.Settings) {
-			s.Trust = config.Trust{Project: config.TrustAsk, RequireDigest: true, Keys: []string{"k"}, Lower: []string{"git:a/b"}}
+			s.Trust = config.Trust{Project: "ask", RequireDigest: true, Keys: []string{"k"}, Lower: []string{"git:a/b"}}
 		})},
 		{"requires", "requires: {ignore: true, assume: [gh, TOKEN], load: true}\n", settings(func(s *config.Settings) {
 			s.Requires = config.Requires{Ignore: true, Assume: []string{"gh", "TOKEN"}, Load: true}

@@ -19,10 +19,10 @@ type Shown struct {
 
 // The origins of settings.
 const (
-	OriginDefault  = "default"
-	OriginFile     = "file"
-	OriginVariable = "variable"
-	OriginFlag     = "flag"
+	originDefault  = "default"
+	originFile     = "file"
+	originVariable = "variable"
+	originFlag     = "flag"
 )
 
 // Show returns the settings that hold, by key. Read has returned s for the options o, which
@@ -69,22 +69,22 @@ func (s *Settings) shown(key string, v value, o *Options) Shown {
 	set.Key, set.Value = key, v.show()
 	switch {
 	case key == "db" && o.DB != "":
-		set.Origin, set.Place = OriginFlag, "--db"
+		set.Origin, set.Place = originFlag, "--db"
 	case key == "db" && os.Getenv("REPERTOIRE_DB") != "":
-		set.Origin, set.Place = OriginVariable, "REPERTOIRE_DB"
+		set.Origin, set.Place = originVariable, "REPERTOIRE_DB"
 	case key == "store" && o.Store != "", key == "catalog" && o.Catalog != "":
-		set.Origin, set.Place = OriginFlag, "--"+key
+		set.Origin, set.Place = originFlag, "--"+key
 	case key == "store" && os.Getenv(storeVariable) != "":
-		set.Origin, set.Place = OriginVariable, storeVariable
+		set.Origin, set.Place = originVariable, storeVariable
 	case key == "model.base_url" && os.Getenv(modelBase) != "":
-		set.Value, set.Origin, set.Place = endpoint.Shown(os.Getenv(modelBase)), OriginVariable, modelBase
+		set.Value, set.Origin, set.Place = endpoint.Shown(os.Getenv(modelBase)), originVariable, modelBase
 	case key == "model.model" && os.Getenv(modelName) != "":
-		set.Value, set.Origin, set.Place = os.Getenv(modelName), OriginVariable, modelName
+		set.Value, set.Origin, set.Place = os.Getenv(modelName), originVariable, modelName
 	case o.OnlyRoots && (key == "project" || key == "user" || key == "bundled"):
-		set.Origin, set.Place = OriginFlag, "--only-root"
-	case set.Origin != OriginDefault:
+		set.Origin, set.Place = originFlag, "--only-root"
+	case set.Origin != originDefault:
 	case key == "model.base_url" && os.Getenv(openAIBase) != "":
-		set.Value, set.Origin, set.Place = endpoint.Shown(os.Getenv(openAIBase)), OriginVariable, openAIBase
+		set.Value, set.Origin, set.Place = endpoint.Shown(os.Getenv(openAIBase)), originVariable, openAIBase
 	case key == "install_dir":
 		set.Value, _ = s.InstalledDir() // without a home there is none
 	case key == "disturb" && s.Threshold != 0:
@@ -104,16 +104,16 @@ func (s *Settings) shown(key string, v value, o *Options) Shown {
 // at returns the origin of what a file sets at a place; the zero place means no file.
 func at(place search.Place) Shown {
 	if place.Line == 0 {
-		return Shown{Origin: OriginDefault}
+		return Shown{Origin: originDefault}
 	}
-	return Shown{Origin: OriginFile, Place: fmt.Sprintf("%s:%d", place.File, place.Line)}
+	return Shown{Origin: originFile, Place: fmt.Sprintf("%s:%d", place.File, place.Line)}
 }
 
 func shownRoots(roots []Root) (list []Shown) {
 	for _, r := range roots {
 		set := at(r.Place)
-		if set.Origin == OriginDefault {
-			set.Origin, set.Place = OriginFlag, "--root"
+		if set.Origin == originDefault {
+			set.Origin, set.Place = originFlag, "--root"
 		}
 		root := make(map[string]any)
 		for key, text := range map[string]string{"path": r.Path, "label": r.Label, "git": endpoint.Shown(r.Git), "url": endpoint.Shown(r.URL), "ref": r.Ref, "folder": r.Sub, "fetch": r.Fetch} {
