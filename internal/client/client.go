@@ -175,6 +175,11 @@ func (m *Machine) Found(c Client) string {
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		return dir
 	}
+	return c.Program()
+}
+
+// Program returns the first program of a client that is there; "" means none.
+func (c Client) Program() string {
 	for _, bin := range c.Bins {
 		if program, err := exec.LookPath(bin); err == nil {
 			return program

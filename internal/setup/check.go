@@ -3,7 +3,6 @@ package setup
 import (
 	"cmp"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,12 +68,7 @@ func (e *Env) foundWithoutUs(c client.Client) string {
 	if err != nil || at == "" || !slices.Contains(rec.Folders, at) {
 		return at
 	}
-	for _, bin := range c.Bins {
-		if program, err := exec.LookPath(bin); err == nil {
-			return program
-		}
-	}
-	return ""
+	return c.Program()
 }
 
 // checkProgram reports that an entry is set up, or that the command in it does not work.

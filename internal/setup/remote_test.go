@@ -33,7 +33,7 @@ func TestRemoteFound(t *testing.T) {
 			}
 			continue
 		}
-		if len(servers) != 1 || servers[0].URL != "https://skills.example.com/mcp" || servers[0].TokenEnv() != "SKILLS_TOKEN" || servers[0].Gone || e.MayRun(servers[0]) != nil {
+		if len(servers) != 1 || servers[0].URL != "https://skills.example.com/mcp" || servers[0].TokenEnv != "SKILLS_TOKEN" || servers[0].Gone || e.MayRun(servers[0]) != nil {
 			t.Errorf("%s: %+v", st.Client.Name, servers)
 		}
 		for _, r := range st.Registrations {

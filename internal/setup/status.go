@@ -26,12 +26,12 @@ type Registration struct {
 	Gone  bool         `json:"gone,omitempty"` // the program no longer exists
 
 	// Answer is what came of running it; nil means that it was not run.
-	Answer *Answer `json:"-"`
+	Answer   *Answer  `json:"-"`
+	Line     string   `json:"-"` // the command of a hook as it stands in the file; "" for a server
+	Environ  []string `json:"-"` // the variables, as NAME=VALUE, that a client sets for a server
+	TokenEnv string   `json:"-"` // the environment variable with the token of a server; "" means none
 
-	at      edit.Path // of a handler: "hooks", the event, then its place
-	line    string    // of a handler: the command as it stands in the file
-	environ []string  // of a server
-	token   string    // the environment variable with the token of a server
+	at edit.Path // of a handler: "hooks", the event, then its place
 }
 
 // A Status says what is set up for a client.
@@ -54,9 +54,9 @@ func (e *Env) servers(tree any, form client.MCP) []Registration {
 	var found []Registration
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if words := e.mcpWords(m[name]); words != nil {
-			found = append(found, Registration{Kind: MCP, Name: name, Words: words, environ: environOf(m[name])})
+			found = append(found, Registration{Kind: MCP, Name: name, Words: words, Environ: environOf(m[name])})
 		} else if at := e.ourURL(m[name]); at != "" {
-			found = append(found, Registration{Kind: MCP, Name: name, Words: []string{at}, URL: at, token: tokenEnvOf(m[name])})
+			found = append(found, Registration{Kind: MCP, Name: name, Words: []string{at}, URL: at, TokenEnv: tokenEnvOf(m[name])})
 		}
 	}
 	return found
@@ -71,7 +71,7 @@ func (e *Env) handlers(tree any, form *client.Hook) []Registration {
 		for _, key := range form.Lines {
 			line, _ := edit.Lookup(handler, edit.Path{key}).(string)
 			if words := e.hookWords(line, form.Args()...); words != nil {
-				found = append(found, Registration{Kind: Hook, Words: words, at: at, line: line})
+				found = append(found, Registration{Kind: Hook, Words: words, at: at, Line: line})
 				return
 			}
 		}

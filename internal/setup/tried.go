@@ -20,22 +20,13 @@ type Answer struct {
 	Late    bool     `json:"late,omitempty"`    // it answers, but a client does not wait so long
 }
 
-// Line returns the command of a hook as it stands in the settings; "" for a server.
-func (r Registration) Line() string { return r.line }
-
 // command returns what the entry runs, as one line.
 func (r Registration) command() string {
 	if r.Kind == MCP {
 		return commandOf(r.Words)
 	}
-	return r.line
+	return r.Line
 }
-
-// TokenEnv returns the environment variable with the token of a server; "" means none.
-func (r Registration) TokenEnv() string { return r.token }
-
-// Environ returns the variables, as NAME=VALUE, that a client sets for a server.
-func (r Registration) Environ() []string { return r.environ }
 
 // Asks reports whether the command of a hook is registered for the event that it answers with
 // skills, or with the number of skills.
@@ -94,7 +85,7 @@ func (e *Env) MayRun(r Registration) error {
 	switch wrote := rec.Files[regular.Real(r.File)]; {
 	case wrote == nil || wrote.Wrote != digest(data):
 		return fmt.Errorf("%s is not as setup wrote it", r.File)
-	case len(r.environ) > 0 || !slices.Contains(wrote.Commands, r.command()):
+	case len(r.Environ) > 0 || !slices.Contains(wrote.Commands, r.command()):
 		return fmt.Errorf("setup has not written this entry of %s", r.File)
 	}
 	return nil

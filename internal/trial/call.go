@@ -44,8 +44,8 @@ func callHook(ctx context.Context, env *setup.Env, c client.Client, r setup.Regi
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, r.Words[0], slices.Concat(r.Words[1:], flags)...)
-	if r.Line() != "" && len(flags) == 0 {
-		if cmd, err = shell(ctx, env.Shell(c.Hook), r.Line()); err != nil {
+	if r.Line != "" && len(flags) == 0 {
+		if cmd, err = shell(ctx, env.Shell(c.Hook), r.Line); err != nil {
 			return nil, err
 		}
 	}

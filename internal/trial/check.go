@@ -129,7 +129,7 @@ func (s Sample) tryHook(ctx context.Context, env *setup.Env, c client.Client, r 
 		return &setup.Answer{Problem: err.Error()}
 	}
 	failure := got.failure()
-	if strings.Contains(r.Line(), " --url ") {
+	if strings.Contains(r.Line, " --url ") {
 		again = elsewhere(failure)
 	}
 	a := &setup.Answer{TookMS: got.took.Milliseconds(), Hint: again}

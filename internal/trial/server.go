@@ -57,12 +57,12 @@ func elsewhere(problem string) string {
 func transportTo(ctx context.Context, r setup.Registration, stderr io.Writer) (mcp.Transport, error) {
 	if r.URL == "" {
 		cmd := exec.CommandContext(ctx, r.Words[0], r.Words[1:]...)
-		cmd.Env, cmd.Stderr = environ(r.Environ()...), stderr
+		cmd.Env, cmd.Stderr = environ(r.Environ...), stderr
 		cmd.WaitDelay = time.Second
 		return &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}, nil
 	}
 	bearer := &bearing{}
-	if name := r.TokenEnv(); name != "" {
+	if name := r.TokenEnv; name != "" {
 		var err error
 		if bearer.token, err = endpoint.ReadKey(name, true); err != nil {
 			return nil, err
