@@ -198,10 +198,8 @@ func reach[T any](ctx context.Context, m *mirror, f func(context.Context) (T, er
 	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	v, err = f(bounded)
-	switch {
-	case err == nil || ctx.Err() != nil:
-		return v, err
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrClosed):
+	answered := err == nil || errors.Is(err, os.ErrNotExist) || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrClosed)
+	if answered || ctx.Err() != nil {
 		return v, err
 	}
 	return v, unreachable(err)

@@ -117,22 +117,16 @@ func (c *Catalog) Why(ctx context.Context, id string, q Query) (Explanation, err
 // Size returns how many skills are offered and how many there are in all. Links to a skill do
 // not count, see SplitLinks.
 func (c *Catalog) Size(ctx context.Context) (offered, found int, err error) {
-	offered, found, err = c.count(ctx)
+	_, err = asked(ctx, c, func(s *state) (_ struct{}, err error) {
+		offered, found, err = s.search.Size(ctx)
+		return struct{}{}, err
+	})
 	if err != nil || offered == found {
 		return offered, found, err
 	}
 	entries, err := c.List(ctx, nil, &ListOptions{Shadowed: true})
 	_, links := SplitLinks(entries)
 	return offered, found - len(links), err
-}
-
-// count returns how many skills are offered and how many SKILL.md files there are in all.
-func (c *Catalog) count(ctx context.Context) (offered, found int, err error) {
-	n, err := asked(ctx, c, func(s *state) ([2]int, error) {
-		offered, found, err := s.search.Size(ctx)
-		return [2]int{offered, found}, err
-	})
-	return n[0], n[1], err
 }
 
 // Count returns how many skills an agent is offered; nil means all agents. It reads no skill.

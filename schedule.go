@@ -106,17 +106,15 @@ func (s *schedule) startScanned(ctx context.Context) error {
 // startBehind answers at once if the catalog, or the one of which it is a copy, was scanned
 // before.
 func (l *local) startBehind(ctx context.Context) error {
+	var err error
 	answers := l.published(ctx)
 	if !answers {
-		var err error
-		if answers, err = l.usable(ctx); err != nil {
-			return err
-		}
+		answers, err = l.usable(ctx)
 	}
-	if answers {
+	if answers && err == nil {
 		l.setReady()
 	}
-	return nil
+	return err
 }
 
 // tick is one scheduled rescan; what it changed and errors are logged, the next
