@@ -173,17 +173,27 @@ func (p *Provider) listAll(ctx context.Context, b *Block, budget Budget, a *sear
 	if err != nil {
 		return false, err
 	}
-	listed := Block{Pinned: b.Pinned}
+	var listed Block
 	lines, _ := listed.fill(all, budget, layout)
-	if budget.Offer == Auto && listed.Omitted > 0 {
+	rest := ""
+	switch {
+	case listed.Omitted == 0:
+	case budget.Offer == Auto:
 		return false, nil
+	case budget.Format != JSON: // there only Block.Omitted tells
+		less := budget
+		rest = budget.more(len(all))
+		less.Tokens -= words.Tokens(rest)
+		if less.Chars > 0 {
+			less.Chars = max(1, less.Chars-JSONLength(rest))
+		}
+		listed = Block{}
+		lines, _ = listed.fill(all, less, layout)
+		rest = budget.more(listed.Omitted)
 	}
 	b.All, b.Skills, b.Omitted = true, listed.Skills, listed.Omitted
 	if len(b.Skills)+len(b.Pinned) > 0 {
-		b.Text = layout.block(b.Pinned, lines)
-	}
-	if b.Omitted > 0 {
-		b.Text += fmt.Sprintf("%d more have no room here; %s.\n", b.Omitted, budget.find())
+		b.Text = layout.block(b.Pinned, lines) + rest
 	}
 	if len(fitting) > 0 {
 		b.Hint = budget.hint(fitting)
@@ -191,6 +201,9 @@ func (p *Provider) listAll(ctx context.Context, b *Block, budget Budget, a *sear
 	b.Tokens = words.Tokens(b.Text) + words.Tokens(b.Hint)
 	return true, nil
 }
+
+// more says below a list of all skills how many it lacks.
+func (b Budget) more(n int) string { return fmt.Sprintf("%d more have no room here; %s.\n", n, b.find()) }
 
 // hint says beside a prompt which of the listed skills stand out.
 func (b Budget) hint(fitting []search.Hit) string {
