@@ -203,7 +203,9 @@ func (p *Provider) listAll(ctx context.Context, b *Block, budget Budget, a *sear
 }
 
 // more says below a list of all skills how many it lacks.
-func (b Budget) more(n int) string { return fmt.Sprintf("%d more have no room here; %s.\n", n, b.find()) }
+func (b Budget) more(n int) string {
+	return fmt.Sprintf("%d more have no room here; %s.\n", n, b.find())
+}
 
 // hint says beside a prompt which of the listed skills stand out.
 func (b Budget) hint(fitting []search.Hit) string {
