@@ -119,7 +119,11 @@ func gone(t *testing.T, pids ...string) {
 		if err != nil {
 			continue // it has ended
 		}
-		if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10_000); n != 1 {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10_000)
+		for err == unix.EINTR { // by a signal of the runtime
+			n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10_000)
+		}
+		if n != 1 {
 			t.Errorf("process %d runs on (%v)", pid, err)
 		}
 		_ = unix.Close(fd)
