@@ -57,7 +57,7 @@ var ErrVector = errors.New("vector is zero or not finite")
 func Unit(v Vector) error {
 	var sum float64
 	for _, x := range v {
-		sum += float64(x) * float64(x)
+		sum += float64(float64(x) * float64(x)) // rounded first, so that it is the same on all processors
 	}
 	norm := math.Sqrt(sum)
 	if norm == 0 || math.IsNaN(norm) || math.IsInf(norm, 0) {

@@ -1,0 +1,67 @@
+// Package contextual embeds texts with a transformer of BERT's shape: each piece of a text looks
+// at all others, so that the vector says what the text means and not only which words it has.
+// Its one rule: the vector of a text is the same, to the bit, on every processor.
+package contextual
+
+import (
+	"context"
+	"runtime"
+	"sync"
+
+	"github.com/repertoire-skills/repertoire/embed"
+)
+
+// An Embedder embeds with one model. Several goroutines may use it at once; as many texts as
+// there are processors are under way, and others wait.
+type Embedder struct {
+	m     *model
+	slots chan struct{}
+	idle  sync.Pool // of *pass
+}
+
+// New returns an embedder for a model that Encode made. It reads no rows and no weights of
+// matrices; data must not change while the embedder is in use.
+func New(data string) (*Embedder, error) {
+	m, err := open(data)
+	if err != nil {
+		return nil, err
+	}
+	e := &Embedder{m: m, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	e.idle.New = func() any { return newPass(m) }
+	return e, nil
+}
+
+// Model identifies the model by its name and a digest of its weights.
+func (e *Embedder) Model() string { return e.m.name }
+
+// Dim returns the dimension of the vectors.
+func (e *Embedder) Dim() int { return e.m.hidden }
+
+// Processor names the instructions that it computes with, such as "AVX-512 VNNI".
+func Processor() string { return chosen.name }
+
+// Embed implements embed.Embedder. It treats queries and documents alike, and looks at the
+// context before each layer of each text.
+func (e *Embedder) Embed(ctx context.Context, _ embed.Kind, texts []string) ([]embed.Vector, error) {
+	vectors := make([]embed.Vector, 0, len(texts))
+	for _, text := range texts {
+		v, err := e.embed(ctx, text)
+		if err != nil {
+			return vectors, err
+		}
+		vectors = append(vectors, v)
+	}
+	return vectors, nil
+}
+
+func (e *Embedder) embed(ctx context.Context, text string) (embed.Vector, error) {
+	select {
+	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	p := e.idle.Get().(*pass)
+	defer e.idle.Put(p)
+	return p.run(ctx, e.m.split(text, e.m.positions))
+}

@@ -1,0 +1,208 @@
+package contextual
+
+import (
+	"context"
+	"math"
+	"unsafe"
+
+	"github.com/repertoire-skills/repertoire/embed"
+)
+
+// blockRows is how many pieces of a text go through a layer together: enough that weights are
+// read rarely, few enough that what is between stays in the processor's cache.
+const blockRows = 24
+
+// A pass holds what one text needs on its way through the layers.
+type pass struct {
+	m     *model
+	hold  int       // for how many pieces there is room, a multiple of tile
+	count int       // pieces of the text
+	wide  int       // the same as a multiple of tile
+	x     []float32 // [hold][hidden]: the pieces
+
+	// The queries, keys and values of a layer, each piece of each head rounded by itself.
+	queries      []int8    // [hold][hidden]
+	queryStarts  []int32   // [heads][hold]
+	querySteps   []float32 // [heads][hold]
+	keys, values []byte    // [heads][hold × size of a head], as weights of matrices
+	keySteps     []float32 // [heads][hold]
+	valueSteps   []float32 // [heads][hold]
+	beyond       []float32 // [hold]: 0 for a piece, and next to minus infinity for what is none
+
+	// For the rows of a block.
+	rounded []int8    // [blockRows][inner]
+	sums    []int32   // [blockRows][inner]
+	wideRow []float32 // [blockRows][inner]
+	row     []float32 // [blockRows][hidden]
+	scores  []float32 // [hold]
+	starts  []int32   // [blockRows]
+	steps   []float32 // [blockRows]
+	head    []float32 // of one head
+	ones    []float32
+}
+
+func newPass(m *model) *pass {
+	hold := roundUp(m.positions, tile)
+	widest := max(m.inner, 3*m.hidden, hold)
+	p := &pass{m: m, hold: hold,
+		x: make([]float32, hold*m.hidden), queries: make([]int8, hold*m.hidden),
+		queryStarts: make([]int32, m.heads*hold), querySteps: make([]float32, m.heads*hold),
+		keys: make([]byte, hold*m.hidden), values: make([]byte, hold*m.hidden),
+		keySteps: make([]float32, m.heads*hold), valueSteps: make([]float32, m.heads*hold), beyond: make([]float32, hold),
+		rounded: make([]int8, blockRows*widest), sums: make([]int32, blockRows*widest), wideRow: make([]float32, blockRows*max(m.inner, 3*m.hidden)),
+		row: make([]float32, blockRows*m.hidden), scores: make([]float32, hold), starts: make([]int32, blockRows), steps: make([]float32, blockRows),
+		head: make([]float32, m.headSize()), ones: make([]float32, m.headSize()),
+	}
+	for i := range p.ones {
+		p.ones[i] = 1
+	}
+	return p
+}
+
+func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
+
+// run returns the vector of a text of at least one piece, which it has as rows of the model. It
+// ends early with the error of the context.
+func (p *pass) run(ctx context.Context, pieces []int) (embed.Vector, error) {
+	m := p.m
+	p.count, p.wide = len(pieces), roundUp(len(pieces), tile)
+	for i := range p.beyond {
+		p.beyond[i] = 0
+		if i >= p.count {
+			p.beyond[i] = -1e30
+		}
+	}
+	for i, piece := range pieces {
+		p.start(p.x[i*m.hidden:][:m.hidden], piece, i)
+	}
+	// What lies at the pieces that are none comes to nothing.
+	clear(p.keySteps)
+	clear(p.valueSteps)
+	for i := range m.layer {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		p.layer(&m.layer[i])
+	}
+	v := make(embed.Vector, m.hidden)
+	for i := range p.count {
+		for j, x := range p.x[i*m.hidden:][:m.hidden] {
+			v[j] += x
+		}
+	}
+	return v, embed.Unit(v)
+}
+
+// rowsOf returns how many rows are computed for so many.
+func (p *pass) rowsOf(n int) int { return roundUp(n, rowUnit) }
+
+// start sets x to the vector of a piece at a position.
+func (p *pass) start(x []float32, piece, position int) {
+	m := p.m
+	scale, row := f32(m.scales, piece), m.rows[piece*m.hidden:][:m.hidden]
+	for i := range x {
+		x[i] = float32(float32(int8(row[i])) * scale)
+	}
+	chosen.addNorm(x, m.positionRows[position*m.hidden:][:m.hidden], m.norm.weights, m.norm.biases)
+}
+
+// layer takes the pieces through a layer.
+func (p *pass) layer(l *layer) {
+	for from := 0; from < p.count; from += blockRows {
+		n := min(blockRows, p.count-from)
+		attend := p.multiply(&l.attend, p.x[from*p.m.hidden:], n, p.wideRow)
+		for i := range n {
+			p.keep(attend[i*l.attend.m:][:l.attend.m], from+i)
+		}
+	}
+	for from := 0; from < p.count; from += blockRows {
+		n := min(blockRows, p.count-from)
+		for head := range p.m.heads {
+			p.attend(head, from, n)
+		}
+		x := p.x[from*p.m.hidden:]
+		p.add(x, p.multiply(&l.join, p.row, n, p.wideRow), n, &l.joined)
+		up := p.multiply(&l.up, x, n, p.wideRow)
+		chosen.gelu(up[:n*p.m.inner])
+		p.add(x, p.multiply(&l.down, up, n, p.row), n, &l.out)
+	}
+}
+
+// multiply returns the products of n rows of x with a matrix, in out.
+func (p *pass) multiply(w *matrix, x []float32, n int, out []float32) []float32 {
+	for i := range n {
+		p.steps[i], p.starts[i] = chosen.round(p.rounded[i*w.n:][:w.n], x[i*w.n:][:w.n], w.smooth)
+	}
+	p.product(w.weights, n, w.n, w.m)
+	for i := range n {
+		chosen.scale(out[i*w.m:][:w.m], p.sums[i*w.m:], p.steps[i], w.scales, w.biases)
+	}
+	return out
+}
+
+// product sets the sums to the products of n rounded rows with weights. Rows up to the next
+// multiple of rowUnit are computed, but mean nothing.
+func (p *pass) product(weights *byte, n, from, to int) {
+	rows := p.rowsOf(n)
+	chosen.multiply(p.sums[:rows*to], weights, p.rounded[:rows*from], p.starts[:rows], rows, from, to)
+}
+
+// add adds y to x and scales each row.
+func (p *pass) add(x, y []float32, n int, by *layerNorm) {
+	h := p.m.hidden
+	for i := range n {
+		chosen.addNorm(x[i*h:][:h], y[i*h:][:h], by.weights, by.biases)
+	}
+}
+
+// keep rounds the query, the key and the value of a piece for each head.
+func (p *pass) keep(attend []float32, piece int) {
+	h, size := p.m.hidden, p.m.headSize()
+	var key, value [maxHead]int8
+	for head := range p.m.heads {
+		at := head*p.hold + piece
+		part := attend[head*size:]
+		p.querySteps[at], p.queryStarts[at] = chosen.round(p.queries[(head*p.hold+piece)*size:][:size], part[:size], p.ones)
+		p.keySteps[at], _ = chosen.round(key[:size], part[h:][:size], p.ones)
+		p.valueSteps[at], _ = chosen.round(value[:size], part[2*h:][:size], p.ones)
+		// Keys are a matrix from a head to all pieces, values one from all pieces to a head.
+		keys, values := p.keys[head*p.hold*size:], p.values[head*p.hold*size:]
+		for i := range size {
+			keys[weightAt(size, i, piece)] = byte(key[i]) ^ offset8
+			values[weightAt(p.wide, piece, i)] = byte(value[i]) ^ offset8
+		}
+	}
+}
+
+// weightAt returns where the weight of an input for an output lies in a matrix from n numbers.
+func weightAt(n, input, output int) int {
+	return output/lanes*lanes*n + input/4*4*lanes + output%lanes*4 + input%4
+}
+
+// attend sets the part of a head in p.row to the means of the values that n pieces look at.
+func (p *pass) attend(head, from, n int) {
+	h, size := p.m.hidden, p.m.headSize()
+	at := head * p.hold
+	factor := float32(1 / math.Sqrt(float64(size)))
+	copy(p.rounded, p.queries[(at+from)*size:][:p.rowsOf(n)*size])
+	copy(p.starts, p.queryStarts[at+from:][:n])
+	p.product(&p.keys[at*size], n, size, p.wide)
+	scores := p.scores[:p.wide]
+	var shares [blockRows]float32
+	for i := range n {
+		chosen.scale(scores, p.sums[i*p.wide:], p.querySteps[at+from+i]*factor, p.keySteps[at:], p.beyond)
+		total := chosen.exp(scores)
+		p.steps[i], p.starts[i] = chosen.round(p.rounded[i*p.wide:][:p.wide], scores, p.valueSteps[at:])
+		shares[i] = p.steps[i] / total
+	}
+	p.product(&p.values[at*size], n, p.wide, size)
+	for i := range n {
+		out := p.row[i*h+head*size:][:size]
+		for j, sum := range p.sums[i*size:][:size] {
+			out[j] = float32(float32(sum) * shares[i])
+		}
+	}
+}
+
+// bytesAt returns n bytes from a place on.
+func bytesAt(at *byte, n int) []byte { return unsafe.Slice(at, n) }

@@ -1,0 +1,447 @@
+#include "textflag.h"
+
+// ROW multiplies 4 inputs of one row with 32 outputs.
+#define ROW(at, a, b) \
+	VPBROADCASTD at, Z26 \
+	VPDPBUSD Z26, Z24, a \
+	VPDPBUSD Z26, Z25, b
+
+// START sets the sums of a row to what the offset of the weights adds too much.
+#define START(at, a, b) \
+	VPBROADCASTD at, a \
+	VMOVDQA32 a, b
+
+#define STORE(a, b) \
+	VMOVDQU32 a, (DI) \
+	VMOVDQU32 b, 64(DI) \
+	ADDQ R11, DI
+
+// func dot12(sums *int32, sumStride int, w *byte, wStride int, x *int8, n int, starts *int32)
+TEXT ·dot12(SB), NOSPLIT, $0-56
+	MOVQ sums+0(FP), DI
+	MOVQ sumStride+8(FP), R11
+	MOVQ w+16(FP), BX
+	MOVQ wStride+24(FP), AX
+	ADDQ BX, AX
+	MOVQ x+32(FP), SI
+	MOVQ n+40(FP), DX
+	MOVQ starts+48(FP), R12
+	START((R12), Z0, Z1)
+	START(4(R12), Z2, Z3)
+	START(8(R12), Z4, Z5)
+	START(12(R12), Z6, Z7)
+	START(16(R12), Z8, Z9)
+	START(20(R12), Z10, Z11)
+	START(24(R12), Z12, Z13)
+	START(28(R12), Z14, Z15)
+	START(32(R12), Z16, Z17)
+	START(36(R12), Z18, Z19)
+	START(40(R12), Z20, Z21)
+	START(44(R12), Z22, Z23)
+	LEAQ (DX)(DX*2), CX
+	LEAQ (SI)(CX*1), R8
+	LEAQ (R8)(CX*1), R9
+	LEAQ (R9)(CX*1), R10
+	MOVQ DX, CX
+	SHRQ $2, CX
+loop12:
+	VMOVDQU32 (BX), Z24
+	VMOVDQU32 (AX), Z25
+	ROW((SI), Z0, Z1)
+	ROW((SI)(DX*1), Z2, Z3)
+	ROW((SI)(DX*2), Z4, Z5)
+	ROW((R8), Z6, Z7)
+	ROW((R8)(DX*1), Z8, Z9)
+	ROW((R8)(DX*2), Z10, Z11)
+	ROW((R9), Z12, Z13)
+	ROW((R9)(DX*1), Z14, Z15)
+	ROW((R9)(DX*2), Z16, Z17)
+	ROW((R10), Z18, Z19)
+	ROW((R10)(DX*1), Z20, Z21)
+	ROW((R10)(DX*2), Z22, Z23)
+	ADDQ $64, BX
+	ADDQ $64, AX
+	ADDQ $4, SI
+	ADDQ $4, R8
+	ADDQ $4, R9
+	ADDQ $4, R10
+	DECQ CX
+	JNZ loop12
+	STORE(Z0, Z1)
+	STORE(Z2, Z3)
+	STORE(Z4, Z5)
+	STORE(Z6, Z7)
+	STORE(Z8, Z9)
+	STORE(Z10, Z11)
+	STORE(Z12, Z13)
+	STORE(Z14, Z15)
+	STORE(Z16, Z17)
+	STORE(Z18, Z19)
+	STORE(Z20, Z21)
+	STORE(Z22, Z23)
+	VZEROUPPER
+	RET
+
+// func dot4(sums *int32, sumStride int, w *byte, wStride int, x *int8, n int, starts *int32)
+TEXT ·dot4(SB), NOSPLIT, $0-56
+	MOVQ sums+0(FP), DI
+	MOVQ sumStride+8(FP), R11
+	MOVQ w+16(FP), BX
+	MOVQ wStride+24(FP), AX
+	ADDQ BX, AX
+	MOVQ x+32(FP), SI
+	MOVQ n+40(FP), DX
+	MOVQ starts+48(FP), R12
+	START((R12), Z0, Z1)
+	START(4(R12), Z2, Z3)
+	START(8(R12), Z4, Z5)
+	START(12(R12), Z6, Z7)
+	LEAQ (DX)(DX*2), R8
+	ADDQ SI, R8
+	MOVQ DX, CX
+	SHRQ $2, CX
+loop4:
+	VMOVDQU32 (BX), Z24
+	VMOVDQU32 (AX), Z25
+	ROW((SI), Z0, Z1)
+	ROW((SI)(DX*1), Z2, Z3)
+	ROW((SI)(DX*2), Z4, Z5)
+	ROW((R8), Z6, Z7)
+	ADDQ $64, BX
+	ADDQ $64, AX
+	ADDQ $4, SI
+	ADDQ $4, R8
+	DECQ CX
+	JNZ loop4
+	STORE(Z0, Z1)
+	STORE(Z2, Z3)
+	STORE(Z4, Z5)
+	STORE(Z6, Z7)
+	VZEROUPPER
+	RET
+
+// WIDE multiplies 4 inputs of a row, as 16-bit numbers in Y14, with 4 outputs.
+#define WIDE(sum) \
+	VPMADDWD Y14, Y12, Y13 \
+	VPADDD Y13, sum, sum
+
+// INPUT spreads 4 inputs of a row.
+#define INPUT(at) \
+	VPBROADCASTD at, X14 \
+	VPMOVSXBW X14, Y14
+
+// OUTPUT widens the weights of 4 outputs.
+#define OUTPUT(at) \
+	VPMOVZXBW at, Y12 \
+	VPSUBW Y15, Y12, Y12
+
+// HALVES adds the two sums of each of 8 outputs and stores them.
+#define HALVES(a, b, to) \
+	VPHADDD b, a, a \
+	VPERMQ $0xd8, a, a \
+	VMOVDQU a, to
+
+// func wide2(sums *int32, sumStride int, w *byte, x *int8, n int)
+TEXT ·wide2(SB), NOSPLIT, $0-40
+	MOVQ sums+0(FP), DI
+	MOVQ sumStride+8(FP), R11
+	MOVQ w+16(FP), BX
+	MOVQ x+24(FP), SI
+	MOVQ n+32(FP), DX
+	MOVL $128, AX
+	VMOVD AX, X15
+	VPBROADCASTW X15, Y15
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	MOVQ DX, CX
+	SHRQ $2, CX
+wideloop:
+	VPBROADCASTD (SI), X14
+	VPMOVSXBW X14, Y14
+	VPBROADCASTD (SI)(DX*1), X11
+	VPMOVSXBW X11, Y11
+	OUTPUT((BX))
+	WIDE(Y0)
+	VPMADDWD Y11, Y12, Y13
+	VPADDD Y13, Y4, Y4
+	OUTPUT(16(BX))
+	WIDE(Y1)
+	VPMADDWD Y11, Y12, Y13
+	VPADDD Y13, Y5, Y5
+	OUTPUT(32(BX))
+	WIDE(Y2)
+	VPMADDWD Y11, Y12, Y13
+	VPADDD Y13, Y6, Y6
+	OUTPUT(48(BX))
+	WIDE(Y3)
+	VPMADDWD Y11, Y12, Y13
+	VPADDD Y13, Y7, Y7
+	ADDQ $64, BX
+	ADDQ $4, SI
+	DECQ CX
+	JNZ wideloop
+	HALVES(Y0, Y1, (DI))
+	HALVES(Y2, Y3, 32(DI))
+	ADDQ R11, DI
+	HALVES(Y4, Y5, (DI))
+	HALVES(Y6, Y7, 32(DI))
+	VZEROUPPER
+	RET
+
+// The functions below take lengths that are multiples of 16.
+
+// func scale512(out *float32, sums *int32, n int, factor float32, scales, biases *float32)
+TEXT ·scale512(SB), NOSPLIT, $0-48
+	MOVQ out+0(FP), DI
+	MOVQ sums+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSS factor+24(FP), Z0
+	MOVQ scales+32(FP), R8
+	MOVQ biases+40(FP), R9
+	XORQ AX, AX
+scaleloop:
+	VCVTDQ2PS (SI)(AX*4), Z1
+	VMULPS (R8)(AX*4), Z0, Z2
+	VMULPS Z2, Z1, Z1
+	VADDPS (R9)(AX*4), Z1, Z1
+	VMOVUPS Z1, (DI)(AX*4)
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT scaleloop
+	VZEROUPPER
+	RET
+
+// FOLD adds or compares the halves of Z1 until one number is left, in X1.
+#define FOLD(op, opx) \
+	VEXTRACTF64X4 $1, Z1, Y2 \
+	op Y2, Y1, Y1 \
+	VEXTRACTF128 $1, Y1, X2 \
+	opx X2, X1, X1 \
+	VPERMILPS $0x0e, X1, X2 \
+	opx X2, X1, X1 \
+	VPERMILPS $0x01, X1, X2 \
+	opx X2, X1, X1
+
+// func highest512(x, smooth *float32, n int) float32
+TEXT ·highest512(SB), NOSPLIT, $0-28
+	MOVQ x+0(FP), SI
+	MOVQ smooth+8(FP), R8
+	MOVQ n+16(FP), CX
+	MOVL $0x7fffffff, AX
+	VPBROADCASTD AX, Z3
+	VPXORD Z1, Z1, Z1
+	XORQ AX, AX
+highestloop:
+	VMOVUPS (SI)(AX*4), Z2
+	VMULPS (R8)(AX*4), Z2, Z2
+	VPANDD Z3, Z2, Z2
+	VMAXPS Z2, Z1, Z1
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT highestloop
+	FOLD(VMAXPS, VMAXPS)
+	VMOVSS X1, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func round512(out *int8, x, smooth *float32, n int, inverse float32) (sum int32)
+TEXT ·round512(SB), NOSPLIT, $0-44
+	MOVQ out+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ smooth+16(FP), R8
+	MOVQ n+24(FP), CX
+	VBROADCASTSS inverse+32(FP), Z0
+	VPXORD Z1, Z1, Z1
+	XORQ AX, AX
+roundloop:
+	VMOVUPS (SI)(AX*4), Z2
+	VMULPS (R8)(AX*4), Z2, Z2
+	VMULPS Z0, Z2, Z2
+	VCVTPS2DQ Z2, Z2
+	VPADDD Z2, Z1, Z1
+	VPMOVDB Z2, (DI)(AX*1)
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT roundloop
+	VEXTRACTI64X4 $1, Z1, Y2
+	VPADDD Y2, Y1, Y1
+	VEXTRACTI128 $1, Y1, X2
+	VPADDD X2, X1, X1
+	VPSHUFD $0x0e, X1, X2
+	VPADDD X2, X1, X1
+	VPSHUFD $0x01, X1, X2
+	VPADDD X2, X1, X1
+	VMOVD X1, AX
+	MOVL AX, sum+40(FP)
+	VZEROUPPER
+	RET
+
+// NEXT is a step of a polynomial: p × u + the next coefficient.
+#define NEXT(next, u, p) \
+	VMULPS u, p, p \
+	VADDPS next, p, p
+
+// func gelu512(x *float32, n int, coefficients *float32)
+TEXT ·gelu512(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ coefficients+16(FP), R8
+	VBROADCASTSS (R8), Z20
+	VBROADCASTSS 4(R8), Z21
+	VBROADCASTSS 8(R8), Z22
+	VBROADCASTSS 12(R8), Z23
+	VBROADCASTSS 16(R8), Z24
+	VBROADCASTSS 20(R8), Z25
+	VBROADCASTSS 24(R8), Z26
+	VBROADCASTSS 28(R8), Z27
+	VBROADCASTSS 32(R8), Z28
+	MOVL $0x40880000, AX
+	VPBROADCASTD AX, Z29 // 4.25
+	MOVL $0xc0880000, AX
+	VPBROADCASTD AX, Z30
+	MOVL $0x3f000000, AX
+	VPBROADCASTD AX, Z31 // .5
+	XORQ AX, AX
+geluloop:
+	VMOVUPS (SI)(AX*4), Z0
+	VMINPS Z29, Z0, Z1
+	VMAXPS Z30, Z1, Z1
+	VMULPS Z1, Z1, Z2
+	VMULPS Z2, Z28, Z3
+	VADDPS Z27, Z3, Z3
+	NEXT(Z26, Z2, Z3)
+	NEXT(Z25, Z2, Z3)
+	NEXT(Z24, Z2, Z3)
+	NEXT(Z23, Z2, Z3)
+	NEXT(Z22, Z2, Z3)
+	NEXT(Z21, Z2, Z3)
+	NEXT(Z20, Z2, Z3)
+	VMULPS Z1, Z3, Z3
+	VADDPS Z31, Z3, Z3
+	VMULPS Z3, Z0, Z0
+	VMOVUPS Z0, (SI)(AX*4)
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT geluloop
+	VZEROUPPER
+	RET
+
+// func exp512(x *float32, n int, coefficients *float32) float32
+TEXT ·exp512(SB), NOSPLIT, $0-28
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ coefficients+16(FP), R8
+	VBROADCASTSS (R8), Z20
+	VBROADCASTSS 4(R8), Z21
+	VBROADCASTSS 8(R8), Z22
+	VBROADCASTSS 12(R8), Z23
+	VBROADCASTSS 16(R8), Z24
+	MOVL $0x3fb8aa3b, AX
+	VPBROADCASTD AX, Z25 // log2e
+	MOVL $0xc2fa0000, AX
+	VPBROADCASTD AX, Z26 // -125
+	MOVL $0x4b400000, AX
+	VPBROADCASTD AX, Z27 // the shift
+	VMOVUPS (SI), Z1
+	XORQ AX, AX
+expmax:
+	VMAXPS (SI)(AX*4), Z1, Z1
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT expmax
+	FOLD(VMAXPS, VMAXPS)
+	VBROADCASTSS X1, Z3
+	VPXORD Z1, Z1, Z1
+	XORQ AX, AX
+exploop:
+	VMOVUPS (SI)(AX*4), Z0
+	VSUBPS Z3, Z0, Z0
+	VMULPS Z25, Z0, Z0
+	VMAXPS Z26, Z0, Z0
+	VADDPS Z27, Z0, Z4
+	VSUBPS Z27, Z4, Z5
+	VSUBPS Z5, Z0, Z5
+	VMULPS Z5, Z24, Z6
+	VADDPS Z23, Z6, Z6
+	NEXT(Z22, Z5, Z6)
+	NEXT(Z21, Z5, Z6)
+	NEXT(Z20, Z5, Z6)
+	VPSLLD $23, Z4, Z4
+	VPADDD Z4, Z6, Z6
+	VMOVUPS Z6, (SI)(AX*4)
+	VADDPS Z6, Z1, Z1
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT exploop
+	FOLD(VADDPS, VADDPS)
+	VMOVSS X1, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func add512(x, y *float32, n int) float32
+TEXT ·add512(SB), NOSPLIT, $0-28
+	MOVQ x+0(FP), SI
+	MOVQ y+8(FP), R8
+	MOVQ n+16(FP), CX
+	VPXORD Z1, Z1, Z1
+	XORQ AX, AX
+addloop:
+	VMOVUPS (SI)(AX*4), Z0
+	VADDPS (R8)(AX*4), Z0, Z0
+	VMOVUPS Z0, (SI)(AX*4)
+	VADDPS Z0, Z1, Z1
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT addloop
+	FOLD(VADDPS, VADDPS)
+	VMOVSS X1, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func squares512(x *float32, n int, mean float32) float32
+TEXT ·squares512(SB), NOSPLIT, $0-28
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS mean+16(FP), Z3
+	VPXORD Z1, Z1, Z1
+	XORQ AX, AX
+squaresloop:
+	VMOVUPS (SI)(AX*4), Z0
+	VSUBPS Z3, Z0, Z0
+	VMULPS Z0, Z0, Z0
+	VADDPS Z0, Z1, Z1
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT squaresloop
+	FOLD(VADDPS, VADDPS)
+	VMOVSS X1, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func norm512(x *float32, n int, mean, factor float32, weights, biases *float32)
+TEXT ·norm512(SB), NOSPLIT, $0-40
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS mean+16(FP), Z3
+	VBROADCASTSS factor+20(FP), Z4
+	MOVQ weights+24(FP), R8
+	MOVQ biases+32(FP), R9
+	XORQ AX, AX
+normloop:
+	VMOVUPS (SI)(AX*4), Z0
+	VSUBPS Z3, Z0, Z0
+	VMULPS Z4, Z0, Z0
+	VMULPS (R8)(AX*4), Z0, Z0
+	VADDPS (R9)(AX*4), Z0, Z0
+	VMOVUPS Z0, (SI)(AX*4)
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT normloop
+	VZEROUPPER
+	RET
