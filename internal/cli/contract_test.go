@@ -24,6 +24,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/status"
 	"github.com/repertoire-skills/repertoire/internal/trial"
+	"github.com/repertoire-skills/repertoire/internal/wellknown"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -65,7 +66,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"try":     tried{},
 
 		"web":        webResult{},
-		"well-known": wellKnownResult{}, "publish": wellKnownResult{},
+		"well-known": wellknown.Result{}, "publish": wellknown.Result{},
 
 		"install":   changesResult{},
 		"update":    changesResult{},

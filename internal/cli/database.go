@@ -35,30 +35,8 @@ away and origin.`
 
 // storeResult is what "store --json" prints.
 type storeResult struct {
-	Store    string        `json:"store"`
-	Catalogs []storedUsage `json:"catalogs"`
-}
-
-// storedUsage is what one catalog of a database holds.
-type storedUsage struct {
-	Name       string         `json:"name"`
-	Generation int64          `json:"generation"`
-	Skills     int            `json:"skills"`
-	Files      int            `json:"files"`
-	Bytes      int64          `json:"bytes"`
-	Bases      int            `json:"bases"`
-	BaseBytes  int64          `json:"base_bytes"`
-	Sources    []storedSource `json:"sources"`
-}
-
-// storedSource is one source of a catalog in a database.
-type storedSource struct {
-	Label    string `json:"label"`
-	Priority int    `json:"priority"`
-	Skills   int    `json:"skills"`
-	Refused  int    `json:"refused"`
-	Away     bool   `json:"away,omitempty"`
-	Origin   string `json:"origin,omitempty"`
+	Store    string           `json:"store"`
+	Catalogs []postgres.Usage `json:"catalogs"`
 }
 
 func newStoreCommand(e env) *cobra.Command {
@@ -100,17 +78,22 @@ func showStore(s *session, cmd *cobra.Command) error {
 		return err
 	}
 	if s.catalog != "" {
-		names := mapped(list, func(u postgres.Usage) string { return u.Catalog })
+		names := mapped(list, func(u postgres.Usage) string { return u.Name })
 		i := slices.Index(names, s.catalog)
 		if i < 0 {
 			return fmt.Errorf("the database has no catalog %q%s", s.catalog, words.Suggest(s.catalog, names))
 		}
 		list = list[i : i+1]
 	}
+	for _, u := range list {
+		for i := range u.Sources {
+			u.Sources[i].Origin = push.ShortOrigin(u.Sources[i].Origin)
+		}
+	}
 	switch {
 	case s.json:
 		address, _, _ := strings.Cut(db.Name(), "#") // the catalog follows
-		return s.printJSON(storeResult{address, mapped(list, storedUsageOf)})
+		return s.printJSON(storeResult{address, append([]postgres.Usage{}, list...)})
 	case s.catalog != "":
 		return s.rows([]string{"SOURCE", "SKILLS", "REFUSED", "STATE", "ORIGIN"}, mapped(list[0].Sources, storedSourceRow))
 	case len(list) == 0:
@@ -119,19 +102,8 @@ func showStore(s *session, cmd *cobra.Command) error {
 	return s.rows([]string{"CATALOG", "GENERATION", "SOURCES", "SKILLS", "FILES", "BYTES", "BASES", "BYTES"}, mapped(list, storedUsageRow))
 }
 
-func storedUsageOf(u postgres.Usage) storedUsage {
-	sources := mapped(u.Sources, func(s postgres.SourceUsage) storedSource {
-		return storedSource{s.Label, s.Priority, s.Skills, s.Refused, s.Away, push.ShortOrigin(s.Origin)}
-	})
-	return storedUsage{u.Catalog, u.Generation, u.Skills, u.Files, u.Bytes, u.Bases, u.BaseBytes, sources}
-}
-
 func storedUsageRow(u postgres.Usage) []string {
-	row := []string{u.Catalog}
-	for _, n := range []int64{u.Generation, int64(len(u.Sources)), int64(u.Skills), int64(u.Files), u.Bytes, int64(u.Bases), u.BaseBytes} {
-		row = append(row, fmt.Sprint(n))
-	}
-	return row
+	return cells(u.Name, u.Generation, len(u.Sources), u.Skills, u.Files, u.Bytes, u.Bases, u.BaseBytes)
 }
 
 func storedSourceRow(s postgres.SourceUsage) []string {
@@ -139,7 +111,7 @@ func storedSourceRow(s postgres.SourceUsage) []string {
 	if s.Away {
 		state = "away"
 	}
-	return []string{s.Label, fmt.Sprint(s.Skills), fmt.Sprint(s.Refused), state, cmp.Or(push.ShortOrigin(s.Origin), "-")}
+	return cells(s.Label, s.Skills, s.Refused, state, cmp.Or(s.Origin, "-"))
 }
 
 // openDatabase opens the database of --store or of the configuration, without connecting to it.

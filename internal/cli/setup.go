@@ -98,13 +98,7 @@ type setupClient struct {
 	MCP           bool                 `json:"mcp"`
 	Hook          bool                 `json:"hook"`
 	Registrations []setup.Registration `json:"registrations"`
-	Problems      []setupProblem       `json:"problems"`
-}
-
-// setupProblem is a file of a client that cannot be read.
-type setupProblem struct {
-	File    string `json:"file"`
-	Message string `json:"message"`
+	Problems      []setup.FileProblem  `json:"problems"`
 }
 
 // setupFile is a file that is changed.

@@ -11,16 +11,13 @@ import (
 // printClients prints what --list shows.
 func (s *setupRun) printClients() error {
 	clients := mapped(setup.Scan(s.env), clientOf)
-	if s.json {
-		return s.printJSON(setupResult{Clients: clients})
-	}
-	return s.rows([]string{"CLIENT", "FOUND", "MCP", "HOOK", "FILES"}, mapped(clients, clientRow))
+	return s.tableOr(setupResult{Clients: clients}, []string{"CLIENT", "FOUND", "MCP", "HOOK", "FILES"}, mapped(clients, clientRow))
 }
 
 func clientOf(st setup.Status) setupClient {
 	c := st.Client
 	return setupClient{c.Name, c.Title, st.Installed, true, c.Hook != nil, append([]setup.Registration{}, st.Registrations...),
-		mapped(st.Problems, func(p setup.FileProblem) setupProblem { return setupProblem{p.File, p.Err.Error()} })}
+		append([]setup.FileProblem{}, st.Problems...)}
 }
 
 func clientRow(c setupClient) []string {

@@ -37,24 +37,6 @@ DIR/.well-known/.repertoire-skills records which is which.
 old_only), removed and kept (files of an earlier run that were changed since,
 relative to DIR).`
 
-// wellKnownResult is what "well-known --json" prints.
-type wellKnownResult struct {
-	Dir      string         `json:"dir"`
-	Skills   int            `json:"skills"`
-	Archives int            `json:"archives"`
-	Old      int            `json:"old"`
-	Omitted  []omittedSkill `json:"omitted"`
-	Removed  []string       `json:"removed"`
-	Kept     []string       `json:"kept"`
-}
-
-// omittedSkill is a skill that is not published, or not in the older form.
-type omittedSkill struct {
-	Name    string `json:"name"`
-	Reason  string `json:"reason"`
-	OldOnly bool   `json:"old_only"`
-}
-
 func newPublishCommand(e env) *cobra.Command {
 	cmd := newWellKnownCommand(e)
 	cmd.Use, cmd.Example = "publish DIR", "  skills --agent public publish ./site"
@@ -82,9 +64,7 @@ func runWellKnown(ctx context.Context, ui *screen, c *catalog, dir string) error
 		return err
 	}
 	if ui.json {
-		omitted := mapped(done.Omitted, func(o *wellknown.OmittedError) omittedSkill { return omittedSkill{o.Name, o.Reason, o.OldOnly} })
-		return ui.printJSON(wellKnownResult{dir, done.Skills, done.Archives, done.Old, omitted,
-			append([]string{}, done.Removed...), append([]string{}, done.Kept...)})
+		return ui.printJSON(done)
 	}
 	for _, o := range done.Omitted {
 		ui.note("%v", o)

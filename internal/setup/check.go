@@ -41,7 +41,7 @@ func (e *Env) checkClient(st Status) []skill.Problem {
 	}
 	for _, p := range st.Problems {
 		found = append(found, skill.Problem{Rule: "client-settings", Severity: skill.Warning, Path: p.File,
-			Message: fmt.Sprintf("%s: %v", title, p.Err), Hint: "what cannot be read here is not set up, and perhaps not read by the client either"})
+			Message: title + ": " + p.Message, Hint: "what cannot be read here is not set up, and perhaps not read by the client either"})
 	}
 	for _, r := range st.Registrations {
 		found = append(found, e.checkProgram(st.Client, r))

@@ -77,7 +77,7 @@ func TestProjectLinks(t *testing.T) {
 						t.Errorf("%s is set up in the project: %+v", st.Client.Name, r)
 					}
 				}
-				if st.Client.Name == test.client && (len(st.Problems) == 0 || strings.Count(st.Problems[0].Err.Error(), " is a link to ") != 1) {
+				if st.Client.Name == test.client && (len(st.Problems) == 0 || strings.Count(st.Problems[0].Message, " is a link to ") != 1) {
 					t.Errorf("the problems are %v", st.Problems)
 				}
 			}

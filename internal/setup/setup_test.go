@@ -457,7 +457,7 @@ func TestScan(t *testing.T) {
 			got = append(got, strings.TrimRight(strings.Join([]string{st.Client.Name, r.Kind, string(r.Scope), r.Name, map[bool]string{true: "gone"}[r.Gone]}, " "), " "))
 		}
 		for _, p := range st.Problems {
-			got = append(got, strings.ReplaceAll(p.Err.Error(), filepath.Dir(e.Home), "$W"))
+			got = append(got, strings.ReplaceAll(p.Message, filepath.Dir(e.Home), "$W"))
 		}
 	}
 	want := []string{"claude hook project  gone", filepath.FromSlash("$W/home/.gemini/settings.json") + ":1:2: parsing value: unexpected EOF", "cursor mcp user a", "cursor mcp user b"}
@@ -602,7 +602,7 @@ func TestDeep(t *testing.T) {
 	for _, text := range []string{strings.Repeat("[", 2_000_000), "// it begins with a comment\n" + strings.Repeat(`{"a":`, 400_000)} {
 		write(t, e, "project/.mcp.json", []byte(text))
 		for _, st := range Scan(e) {
-			if st.Client.Name == "claude" && (len(st.Problems) != 1 || !strings.Contains(st.Problems[0].Err.Error(), "nested too deeply")) {
+			if st.Client.Name == "claude" && (len(st.Problems) != 1 || !strings.Contains(st.Problems[0].Message, "nested too deeply")) {
 				t.Errorf("the problems are %v", st.Problems)
 			}
 		}

@@ -44,8 +44,8 @@ type Status struct {
 
 // A FileProblem is a file of a client that cannot be read.
 type FileProblem struct {
-	File string
-	Err  error
+	File    string `json:"file"`
+	Message string `json:"message"`
 }
 
 // servers returns the entries of a file that run our MCP server.
@@ -166,7 +166,7 @@ func scan(env *Env, clients []client.Client, read func(file string, f edit.Forma
 // add adds our entries in a file, or that it cannot be read.
 func (st *Status) add(file string, scope client.Scope, ours []Registration, err error) {
 	if err != nil && !slices.ContainsFunc(st.Problems, func(o FileProblem) bool { return o.File == file }) {
-		st.Problems = append(st.Problems, FileProblem{file, placed(err, file, "")})
+		st.Problems = append(st.Problems, FileProblem{file, placed(err, file, "").Error()})
 	}
 	for _, r := range ours {
 		r.Scope, r.File = scope, file

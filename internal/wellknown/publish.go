@@ -42,7 +42,7 @@ func Publish(ctx context.Context, c Catalog, a *search.Agent, dir string) (Resul
 				e.Source, e.Name, e.Source)
 		}
 	}
-	var omitted []*OmittedError
+	omitted := []*OmittedError{}
 	for _, e := range entries {
 		s, err := read(ctx, c, e, a)
 		if err == nil {
@@ -59,7 +59,8 @@ func Publish(ctx context.Context, c Catalog, a *search.Agent, dir string) (Resul
 		}
 	}
 	r, err := w.finish()
-	r.Omitted = omitted
+	r.Dir, r.Omitted = dir, omitted
+	r.Removed, r.Kept = append([]string{}, r.Removed...), append([]string{}, r.Kept...)
 	return r, err
 }
 

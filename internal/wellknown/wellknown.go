@@ -84,9 +84,9 @@ func open(dir string) (*writer, error) {
 // An OmittedError says why a skill is left out of the site, or of its older
 // form.
 type OmittedError struct {
-	Name    string
-	OldOnly bool // the skill is left out of version 0.1 only
-	Reason  string
+	Name    string `json:"name"`
+	Reason  string `json:"reason"`
+	OldOnly bool   `json:"old_only"` // the skill is left out of version 0.1 only
 }
 
 func (e *OmittedError) Error() string {
@@ -122,7 +122,7 @@ func (w *writer) add(b bundle) error {
 	}
 	w.index.Skills = append(w.index.Skills, entry)
 	if reason := b.notOld(); reason != "" {
-		return &OmittedError{b.name, true, reason}
+		return &OmittedError{b.name, reason, true}
 	}
 	return w.addOld(&b)
 }
@@ -146,13 +146,13 @@ func (w *writer) addOld(b *bundle) error {
 
 // A Result says what Publish left in the folder, and what it left out.
 type Result struct {
-	Skills   int      // number of skills in the index
-	Archives int      // number of these that are archives
-	Old      int      // number of skills in the index of version 0.1
-	Removed  []string // files of an earlier site, relative to the folder
-	Kept     []string // files of an earlier site that somebody has changed since
-
-	Omitted []*OmittedError
+	Dir      string          `json:"dir"`
+	Skills   int             `json:"skills"`   // number of skills in the index
+	Archives int             `json:"archives"` // number of these that are archives
+	Old      int             `json:"old"`      // number of skills in the index of version 0.1
+	Omitted  []*OmittedError `json:"omitted"`
+	Removed  []string        `json:"removed"` // files of an earlier site, relative to the folder
+	Kept     []string        `json:"kept"`    // files of an earlier site that somebody has changed since
 }
 
 // finish writes the indexes, and removes files of an earlier site that are no longer

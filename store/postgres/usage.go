@@ -4,27 +4,28 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/repertoire-skills/repertoire/store"
 )
 
 // Usage says what one catalog of a database holds.
 type Usage struct {
-	Catalog    string
-	Generation int64 // its number
-	Sources    []SourceUsage
-	Skills     int   // SKILL.md files, including refused ones
-	Files      int   // of all skills
-	Bytes      int64 // of different files
-	Bases      int   // compiled bases
-	BaseBytes  int64
+	Name       string        `json:"name"`
+	Generation int64         `json:"generation"` // its number
+	Skills     int           `json:"skills"`     // SKILL.md files, including refused ones
+	Files      int           `json:"files"`      // of all skills
+	Bytes      int64         `json:"bytes"`      // of different files
+	Bases      int           `json:"bases"`      // compiled bases
+	BaseBytes  int64         `json:"base_bytes"`
+	Sources    []SourceUsage `json:"sources"` // not nil
 }
 
 // SourceUsage says what one source of a catalog holds.
 type SourceUsage struct {
-	store.Source // Label, Priority, Walked, Away and Origin
-	Skills       int
-	Refused      int // of them
+	Label    string `json:"label"`
+	Priority int    `json:"priority"`
+	Skills   int    `json:"skills"`
+	Refused  int    `json:"refused"`          // of them
+	Away     bool   `json:"away,omitempty"`   // as store.Source.Away
+	Origin   string `json:"origin,omitempty"` // as store.Source.Origin
 }
 
 // Usage returns what the catalogs of the database hold, ordered by name; none if nobody has
@@ -52,7 +53,8 @@ func usage(ctx context.Context, conn *pgx.Conn) ([]Usage, error) {
 		return nil, err
 	}
 	list, err := collect(ctx, conn, "usage", nil, func(row pgx.Rows) (u Usage, err error) {
-		err = row.Scan(&u.Catalog, &u.Generation, &u.Skills, &u.Files, &u.Bytes, &u.Bases, &u.BaseBytes)
+		u.Sources = []SourceUsage{}
+		err = row.Scan(&u.Name, &u.Generation, &u.Skills, &u.Files, &u.Bytes, &u.Bases, &u.BaseBytes)
 		return u, err
 	})
 	if err != nil {
@@ -60,11 +62,11 @@ func usage(ctx context.Context, conn *pgx.Conn) ([]Usage, error) {
 	}
 	at := make(map[string]*Usage)
 	for i := range list {
-		at[list[i].Catalog] = &list[i]
+		at[list[i].Name] = &list[i]
 	}
 	_, err = collect(ctx, conn, "usage_sources", nil, func(row pgx.Rows) (s SourceUsage, err error) {
 		var catalog string
-		err = row.Scan(&catalog, text(&s.Label), &s.Priority, &s.Away, &s.Walked, text(&s.Origin), &s.Skills, &s.Refused)
+		err = row.Scan(&catalog, text(&s.Label), &s.Priority, &s.Away, text(&s.Origin), &s.Skills, &s.Refused)
 		if u := at[catalog]; u != nil { // else it was made just now
 			u.Sources = append(u.Sources, s)
 		}
