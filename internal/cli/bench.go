@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,6 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/internal/figures"
-	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // benchHelp stands before the help of --speed.
@@ -191,12 +189,12 @@ func (b *benchFlags) check(json bool) error {
 	if err := b.speed.check(b); err != nil || b.speed.on {
 		return err
 	}
-	modes := []string{"", string(bench.Text), string(bench.Vector), string(bench.Hybrid)}
+	mode := unsetOrOneOf("mode", bench.Mode(b.mode), []bench.Mode{bench.Text, bench.Vector, bench.Hybrid})
 	switch {
 	case len(b.datasets) == 0 && !b.fromEvals:
 		return errors.New("--dataset, --from-evals, --speed or --url is needed")
-	case !slices.Contains(modes, b.mode):
-		return fmt.Errorf("no mode %q%s", b.mode, words.Suggest(b.mode, modes[1:]))
+	case mode != nil:
+		return mode
 	case b.markdown && (json || b.compare != ""):
 		return errors.New("--markdown goes with neither --json nor --compare")
 	case b.limit < 0:

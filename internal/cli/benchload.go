@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -93,12 +92,12 @@ func benchLoad(ctx context.Context, s *session, l *loadFlags) error {
 
 func loadRows(l *bench.Load) [][]string {
 	rows := [][]string{
-		{"clients", strconv.Itoa(l.Clients), ""}, {"requests", strconv.Itoa(l.Requests), ""}, {"failed", strconv.Itoa(l.Failed), ""},
+		cells("clients", l.Clients, ""), cells("requests", l.Requests, ""), cells("failed", l.Failed, ""),
 		{"throughput", figure(l.PerS), "answers/s"}, {"offered", figure(100 * l.Offered), "%"},
 		{"p50", figure(l.P50MS), "ms"}, {"p99", figure(l.P99MS), "ms"}, {"p99.9", figure(l.P999MS), "ms"}, {"slowest", figure(l.MaxMS), "ms"},
 	}
 	for _, e := range l.Errors {
-		rows = append(rows, []string{"failed: " + e.Kind, strconv.Itoa(e.Count), message(e.First)})
+		rows = append(rows, cells("failed: "+e.Kind, e.Count, message(e.First)))
 	}
 	return rows
 }

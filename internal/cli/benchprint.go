@@ -74,7 +74,7 @@ func setRows(s bench.Set, details bool) [][]string {
 	var rows [][]string
 	add := func(measure string, e bench.Estimate, n int) { rows = append(rows, estimateRow(s.Set, measure, e, n)) }
 	plain := func(measure, value string, n int) {
-		rows = append(rows, []string{s.Set, measure, value, "", "", strconv.Itoa(n)})
+		rows = append(rows, cells(s.Set, measure, value, "", "", n))
 	}
 	for _, m := range s.Metrics {
 		add(m.Name, m.Estimate, s.Prompts)
@@ -160,14 +160,14 @@ func calibrationRows(s bench.Set, details bool) [][]string {
 		return rows
 	}
 	for _, b := range s.Calibration.Bins {
-		rows = append(rows, []string{s.Set, "predicted, observed", fmt.Sprintf("from %.1f", b.From),
-			decimals(b.Predicted), decimals(b.Observed), strconv.Itoa(b.Count)})
+		rows = append(rows, cells(s.Set, "predicted, observed", fmt.Sprintf("from %.1f", b.From),
+			decimals(b.Predicted), decimals(b.Observed), b.Count))
 	}
 	return rows
 }
 
 func estimateRow(set, measure string, e bench.Estimate, n int) []string {
-	return []string{set, measure, decimals(e.Value), decimals(e.Low), decimals(e.High), strconv.Itoa(n)}
+	return cells(set, measure, decimals(e.Value), decimals(e.Low), decimals(e.High), n)
 }
 
 // printCompared prints the differences of measures, then the prompts that changed most.

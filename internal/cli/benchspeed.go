@@ -146,7 +146,7 @@ func speedRows(s *bench.Speed) [][]string {
 	for _, size := range s.Sizes {
 		leg := ""
 		add := func(measure string, value float64, unit string) {
-			rows = append(rows, []string{strconv.Itoa(size.Skills), leg, measure, figure(value), unit})
+			rows = append(rows, cells(size.Skills, leg, measure, figure(value), unit))
 		}
 		catalogRows(&size, add)
 		for _, l := range size.Legs {

@@ -10,9 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/agent"
-	"github.com/repertoire-skills/repertoire/internal/config"
-	"github.com/repertoire-skills/repertoire/internal/scripts"
-	"github.com/repertoire-skills/repertoire/internal/trust"
 )
 
 const callHelp = `Call answers one call of a tool, for programs in other languages that talk to a
@@ -93,11 +90,10 @@ func runCall(ctx context.Context, ui *screen, c *catalog, o *callOptions, args [
 	}
 	cfg := agent.Config{Catalog: c, Agent: c.agent, Agents: c.Config().Agents}
 	if o.scripts {
-		state, err := config.StateDir()
+		gate, err := c.gate("ask the user to look at its scripts and to type: skills trust %s")
 		if err != nil {
 			return err
 		}
-		gate := scripts.Gate{Catalog: c, Scope: c.agent, Trusted: trust.Open(state), Foreign: c.foreign(), Hint: "ask the user to look at its scripts and to type: skills trust %s"}
 		cfg.Allow = gate.Allow
 		o.where.set(&cfg)
 	}

@@ -198,26 +198,28 @@ func newChat(s *session, c *catalog, f *chatFlags, person *os.File) (*chatter, e
 
 // gate returns what decides whether scripts may run.
 func (k *chatter) gate() (func(context.Context, contextprovider.Body, string) error, error) {
-	state, err := config.StateDir()
+	g, err := k.catalog.gate("\"skills chat\" without a prompt asks the user about it on a terminal, and --yes lets all skills run their scripts")
 	if err != nil {
 		return nil, err
 	}
-	g := &scripts.Gate{Catalog: k.catalog, Scope: k.catalog.agent, Trusted: trust.Open(state), Foreign: k.catalog.foreign(),
-		Hint: "\"skills chat\" without a prompt asks the user about it on a terminal, and --yes lets all skills run their scripts"}
 	if k.lines != nil {
 		g.Ask = k.ask
 	}
 	return g.Allow, nil
 }
 
-// foreign returns what tells the sources whose skills strangers may have written.
-func (c *catalog) foreign() func(label string) bool {
+// gate returns what asks for trust before a script of a stranger runs.
+func (c *catalog) gate(hint string) (*scripts.Gate, error) {
+	state, err := config.StateDir()
+	if err != nil {
+		return nil, err
+	}
 	var lower []string
 	cfg := c.Config()
 	if cfg.Policy != nil {
 		lower = cfg.Policy.Lower
 	}
-	return scripts.Foreign(cfg.Sources, lower)
+	return &scripts.Gate{Catalog: c, Scope: c.agent, Trusted: trust.Open(state), Foreign: scripts.Foreign(cfg.Sources, lower), Hint: hint}, nil
 }
 
 // once answers one prompt.

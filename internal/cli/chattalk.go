@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -113,9 +112,8 @@ func (k *chatter) printSkills() error {
 		k.ui.note("no skill was offered or loaded yet")
 		return nil
 	}
-	number := strconv.Itoa
 	return k.ui.rows([]string{"SKILL", "OFFERED", "LOADED", "FILES READ", "RUNS", "FAILED", "TOKENS"}, mapped(uses, func(u agent.SkillUse) []string {
-		return []string{u.Skill, number(u.Offered), number(u.Loaded), number(u.Read), number(u.Ran), number(u.Failed), number(u.Tokens())}
+		return cells(u.Skill, u.Offered, u.Loaded, u.Read, u.Ran, u.Failed, u.Tokens())
 	}))
 }
 

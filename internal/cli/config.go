@@ -134,10 +134,7 @@ func newConfigShowCommand(e env) *cobra.Command {
 				return err
 			}
 			shown := config.Show(settings, (*config.Options)(o))
-			if s.json {
-				return s.printJSON(configResult{shown})
-			}
-			return s.rows([]string{"KEY", "VALUE", "ORIGIN", "PLACE"}, mapped(shown, func(s config.Shown) []string {
+			return s.tableOr(configResult{shown}, []string{"KEY", "VALUE", "ORIGIN", "PLACE"}, mapped(shown, func(s config.Shown) []string {
 				return []string{s.Key, jsonText(s.Value), s.Origin, s.Place}
 			}))
 		},

@@ -3,16 +3,13 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -72,18 +69,8 @@ func newContextCommand(e env) *cobra.Command {
 		Example: "  skills context \"The totals in this spreadsheet are wrong\"\n  skills --agent reviewer context --format markdown - < prompt.txt",
 		Args:    args(1, -1),
 		PreRunE: checked(func([]string) error {
-			formats := mapped(contextprovider.Formats(), func(f contextprovider.Format) string { return string(f) })
-			forms := mapped(contextprovider.Forms(), func(f contextprovider.Form) string { return string(f) })
-			switch format, form := string(b.Format), string(b.Form); {
-			case !slices.Contains(formats, format):
-				return fmt.Errorf("no format %q%s", format, words.Suggest(format, formats))
-			case form != "" && !slices.Contains(forms, form):
-				return fmt.Errorf("no form %q%s", form, words.Suggest(form, forms))
-			}
-			if err := checkOffer(b.Offer); err != nil {
-				return err
-			}
-			return cmp.Or(atLeast("budget", b.Tokens, 1), atLeast("max", b.Skills, 1), least.check())
+			return cmp.Or(isOneOf("format", b.Format, contextprovider.Formats()), unsetOrOneOf("form", b.Form, contextprovider.Forms()), unsetOrOneOf("offer", b.Offer, contextprovider.Offers()),
+				atLeast("budget", b.Tokens, 1), atLeast("max", b.Skills, 1), least.check())
 		}),
 		RunE: e.onPrompt(0, hurry, func(ctx context.Context, s *session, c *catalog, args []string) error {
 			b.Disturb, b.Threshold = least.disturb(), least.threshold()
@@ -105,15 +92,6 @@ func newContextCommand(e env) *cobra.Command {
 // offerFlag adds the flag that says how many skills are listed.
 func offerFlag(cmd *cobra.Command, offer *contextprovider.Offer) {
 	cmd.Flags().StringVar((*string)(offer), "offer", string(*offer), "list what is `relevant`, all skills in scope, or with auto all if they have room")
-}
-
-// checkOffer returns an error for an unknown value of that flag.
-func checkOffer(offer contextprovider.Offer) error {
-	offers := mapped(contextprovider.Offers(), func(o contextprovider.Offer) string { return string(o) })
-	if offer != "" && !slices.Contains(offers, string(offer)) {
-		return fmt.Errorf("no offer %q%s", offer, words.Suggest(string(offer), offers))
-	}
-	return nil
 }
 
 func runContext(ctx context.Context, ui *screen, c *catalog, prompt string, b repertoire.Budget) error {

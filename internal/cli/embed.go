@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -149,11 +148,10 @@ func printEmbedders(ctx context.Context, ui *screen, c *catalog, choices []confi
 		out.Embedders = append(out.Embedders, embedderEntry{Name: choice.Name, Model: e.Model(), Dimension: cmp.Or(covered.Dim, choice.Dimension()),
 			Embedded: covered.Embedded, Texts: covered.Texts, InUse: choice.Name == inUse})
 	}
-	if ui.json {
-		return ui.printJSON(out)
+	err = ui.tableOr(out, []string{"NAME", "MODEL", "DIMENSION", "EMBEDDED", ""}, mapped(out.Embedders, embedderRow))
+	if !ui.json {
+		ui.noteVerbose("ranking: %s", mode)
 	}
-	err = ui.rows([]string{"NAME", "MODEL", "DIMENSION", "EMBEDDED", ""}, mapped(out.Embedders, embedderRow))
-	ui.noteVerbose("ranking: %s", mode)
 	return err
 }
 
@@ -162,5 +160,5 @@ func embedderRow(e embedderEntry) []string {
 	if e.InUse {
 		use = "in use"
 	}
-	return []string{e.Name, e.Model, strconv.Itoa(e.Dimension), fmt.Sprintf("%d of %d", e.Embedded, e.Texts), use}
+	return cells(e.Name, e.Model, e.Dimension, fmt.Sprintf("%d of %d", e.Embedded, e.Texts), use)
 }

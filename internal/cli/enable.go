@@ -24,8 +24,7 @@ Comments, order and quotes in the file stay as they are. If that is not possible
 the file is left alone, and the line to write by hand is printed. A name that no
 skill has is an error, unless --force is given.
 
---json prints an object with file, changed (what was done) and unchanged (what
-was so already, each with the reason).`
+` + editHelp
 
 const enableHelp = `Enable removes from your configuration what "skills disable" wrote: names, a
 source, or a tag; with --agent what that agent does not see, with --project what
@@ -35,20 +34,21 @@ several rules stays so until none is left; "skills config show" lists them.
 With --pin it writes that the agent of --agent, one of your configuration, is
 always offered the named skills; "skills disable --pin" takes that back.
 
---json prints an object with file, changed (what was done) and unchanged (what
-was so already, each with the reason).`
+` + editHelp
 
 const pinHelp = `Pin writes to your configuration that an agent is always offered these skills.
 The agent must be one of your configuration. "skills disable --pin" takes it
 back.
 
---json prints an object with file, changed (what was done) and unchanged (what
-was so already, each with the reason).`
+` + editHelp
 
 const unpinHelp = `Unpin removes from your configuration that an agent is always offered these
 skills.
 
---json prints an object with file, changed (what was done) and unchanged (what
+` + editHelp
+
+// editHelp explains editResult.
+const editHelp = `--json prints an object with file, changed (what was done) and unchanged (what
 was so already, each with the reason).`
 
 // editResult is what commands print with --json that edit the configuration.

@@ -112,6 +112,22 @@ func atLeast(flag string, n, least int) error {
 	return fmt.Errorf("--%s is at least %d, not %d", flag, least, n)
 }
 
+// isOneOf returns an error, which suggests others, for a value that is not among names.
+func isOneOf[S ~string](kind string, value S, names []S) error {
+	if slices.Contains(names, value) {
+		return nil
+	}
+	return fmt.Errorf("no %s %q%s", kind, value, words.Suggest(string(value), mapped(names, func(s S) string { return string(s) })))
+}
+
+// unsetOrOneOf is isOneOf for a value that may be left out.
+func unsetOrOneOf[S ~string](kind string, value S, names []S) error {
+	if value == "" {
+		return nil
+	}
+	return isOneOf(kind, value, names)
+}
+
 // unknown returns the error for a name that is not among names. It suggests similar ones,
 // each with the prefix.
 func unknown(kind, name, prefix string, names []string) error {

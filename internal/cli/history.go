@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,11 +37,7 @@ func newHistoryCommand(e env) *cobra.Command {
 		Example:           "  skills proposals history pdf-forms\n  skills proposals history pdf-forms --record",
 		Args:              args(1, 1),
 		ValidArgsFunction: e.first(skillNames),
-		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
-			box, err := ownersBox(s, c)
-			if err != nil {
-				return err
-			}
+		RunE: e.onProposals(func(ctx context.Context, s *session, c *catalog, box *proposal.Box, args []string) (err error) {
 			var log proposal.Log
 			if record {
 				log, err = box.Record(ctx, c.who(), args[0])
@@ -69,7 +64,7 @@ func printHistory(ui *screen, log *proposal.Log) error {
 		return nil
 	}
 	return ui.rows([]string{"VERSION", "TIME", "WHO", "DIGEST", "WHY"}, mapped(log.Versions, func(v proposal.Version) []string {
-		return []string{strconv.Itoa(v.Number), v.Time.Format(time.RFC3339), v.Who, v.Digest[:min(len(v.Digest), len("sha256:")+12)], v.Why}
+		return cells(v.Number, v.Time.Format(time.RFC3339), v.Who, v.Digest[:min(len(v.Digest), len("sha256:")+12)], v.Why)
 	}))
 }
 
@@ -89,11 +84,7 @@ func newRevertCommand(e env) *cobra.Command {
 		Example:           "  skills proposals revert pdf-forms 3",
 		Args:              args(2, 2),
 		ValidArgsFunction: e.first(skillNames),
-		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
-			box, err := ownersBox(s, c)
-			if err != nil {
-				return err
-			}
+		RunE: e.onProposals(func(ctx context.Context, s *session, c *catalog, box *proposal.Box, args []string) error {
 			if !s.confirmed(yes, "make %s what it was in version %s?", args[0], args[1]) {
 				return errReported
 			}

@@ -179,16 +179,20 @@ func forgetRoot(ctx context.Context, s *session, c *catalog, root string) error 
 	return fmt.Errorf("no root %q is away; %s", root, words.ThereAre(away))
 }
 
+// sizes returns how many skills are offered, and how many SKILL.md files there are.
+func (c *catalog) sizes(ctx context.Context) (offered, found int, err error) {
+	if _, found, err = c.Size(ctx); err == nil {
+		offered, err = c.Owner().Available(ctx, nil)
+	}
+	return offered, found, err
+}
+
 func printIndex(ctx context.Context, ui *screen, c *catalog, reports []repertoire.Report, start time.Time) error {
 	mode, err := c.Mode(ctx)
 	if err != nil {
 		return err
 	}
-	_, found, err := c.Size(ctx)
-	if err != nil {
-		return err
-	}
-	offered, err := c.Owner().Available(ctx, nil)
+	offered, found, err := c.sizes(ctx)
 	if err != nil {
 		return err
 	}

@@ -40,10 +40,7 @@ func newPathsCommand(e env) *cobra.Command {
 				return err
 			}
 			paths, err := status.Paths(s.dir, (*config.Options)(o))
-			if s.json {
-				return errors.Join(s.printJSON(pathsResult{paths}), err)
-			}
-			return errors.Join(s.rows([]string{"USE", "STATE", "PATH", "VARIABLE", "SOURCE"}, mapped(paths, pathRow)), err)
+			return errors.Join(s.tableOr(pathsResult{paths}, []string{"USE", "STATE", "PATH", "VARIABLE", "SOURCE"}, mapped(paths, pathRow)), err)
 		},
 	}
 }

@@ -1,18 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -72,15 +70,7 @@ func newPromptCommand(e env) *cobra.Command {
 			if s.agent == "" {
 				return errors.New("--agent is missing: it names the agent of the configuration whose prompt to print")
 			}
-			if err := atLeast("budget", o.Tokens, 1); err != nil {
-				return err
-			}
-			format := string(o.Budget.Format)
-			formats := mapped(contextprovider.Formats(), func(f contextprovider.Format) string { return string(f) })
-			if format != "" && !slices.Contains(formats, format) {
-				return fmt.Errorf("no format %q%s", format, words.Suggest(format, formats))
-			}
-			return nil
+			return cmp.Or(atLeast("budget", o.Tokens, 1), unsetOrOneOf("format", o.Budget.Format, contextprovider.Formats()))
 		}),
 		RunE: e.onPrompt(0, freshen, func(ctx context.Context, s *session, c *catalog, args []string) error {
 			return runPrompt(ctx, s.screen, c, args[0], &o)

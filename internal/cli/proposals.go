@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/internal/tidy"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
@@ -89,9 +88,9 @@ func newProposalsCommand(e env) *cobra.Command {
 		ValidArgs: actions,
 		PreRunE: checked(func(args []string) error {
 			action := append(args, listAction)[0]
-			switch {
-			case !slices.Contains(actions, action):
-				return fmt.Errorf("no action %q%s", action, words.Suggest(action, actions))
+			switch err := isOneOf("action", action, actions); {
+			case err != nil:
+				return err
 			case action == listAction && len(args) == 2:
 				return errors.New("list takes no ID")
 			case action != listAction && len(args) == 1:
@@ -101,11 +100,7 @@ func newProposalsCommand(e env) *cobra.Command {
 			}
 			return nil
 		}),
-		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
-			box, err := ownersBox(s, c)
-			if err != nil {
-				return err
-			}
+		RunE: e.onProposals(func(ctx context.Context, s *session, c *catalog, box *proposal.Box, args []string) error {
 			if len(args) < 2 {
 				return listProposals(ctx, s.screen, c, box, d.all)
 			}
@@ -136,7 +131,7 @@ func listProposals(ctx context.Context, ui *screen, c *catalog, box *proposal.Bo
 		return nil
 	}
 	return ui.rows([]string{"ID", "STATE", "KIND", "SKILL", "AGENT", "TIME"}, mapped(list, func(p proposal.Proposal) []string {
-		return []string{p.ID, string(p.State), string(p.Kind), p.Skill, p.Agent, p.Made.Format(time.RFC3339)}
+		return cells(p.ID, p.State, p.Kind, p.Skill, p.Agent, p.Made.Format(time.RFC3339))
 	}))
 }
 

@@ -52,12 +52,8 @@ func newProposeCommand(e env) *cobra.Command {
 			}
 			return nil
 		}),
-		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
+		RunE: e.onProposals(func(ctx context.Context, s *session, c *catalog, box *proposal.Box, args []string) error {
 			proof, err := readText(ctx, s.screen, evidence)
-			if err != nil {
-				return err
-			}
-			box, err := ownersBox(s, c)
 			if err != nil {
 				return err
 			}
@@ -116,6 +112,17 @@ func ownersBox(s *session, c *catalog) (*proposal.Box, error) {
 		return nil, err
 	}
 	return check.OpenOwners(c.Catalog, &settings)
+}
+
+// onProposals is onCatalog for a command about proposals.
+func (e env) onProposals(do func(ctx context.Context, s *session, c *catalog, box *proposal.Box, args []string) error) func(*cobra.Command, []string) error {
+	return e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
+		box, err := ownersBox(s, c)
+		if err != nil {
+			return err
+		}
+		return do(ctx, s, c, box, args)
+	})
 }
 
 // who returns who runs the command.

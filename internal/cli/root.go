@@ -182,13 +182,10 @@ func newRootListCommand(e env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if s.json {
-				return s.printJSON(rootsResult{roots})
-			}
 			if _, ok := terminal(e.stdout); ok {
-				return s.rows([]string{"LABEL", "FROM", "STATE"}, mapped(roots, briefRoot))
+				return s.tableOr(rootsResult{roots}, []string{"LABEL", "FROM", "STATE"}, mapped(roots, briefRoot))
 			}
-			return s.rows(nil, mapped(roots, func(r config.ShownRoot) []string {
+			return s.tableOr(rootsResult{roots}, nil, mapped(roots, func(r config.ShownRoot) []string {
 				path := r.Path
 				if r.Missing {
 					path += " (missing)"

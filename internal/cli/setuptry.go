@@ -60,11 +60,7 @@ func (s *setupRun) prepareCatalog(ctx context.Context, r *setupResult) (trial.Sa
 		if err != nil {
 			return trial.Sample{}, fmt.Errorf("indexing the catalog: %w", err)
 		}
-		_, found, err := c.Size(ctx)
-		if err != nil {
-			return trial.Sample{}, err
-		}
-		offered, err := c.Owner().Available(ctx, nil)
+		offered, found, err := c.sizes(ctx)
 		if err != nil {
 			return trial.Sample{}, err
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -205,7 +204,7 @@ func listFiles(ctx context.Context, ui *screen, c *catalog, id string, kind skil
 		header = header[:3]
 	}
 	return ui.rows(header, mapped(list.Files, func(r contextprovider.Resource) []string {
-		return []string{string(r.Kind), r.Path, strconv.FormatInt(r.Size, 10), r.SHA256}[:len(header)]
+		return cells(r.Kind, r.Path, r.Size, r.SHA256)[:len(header)]
 	}))
 }
 

@@ -112,15 +112,14 @@ func runStats(ctx context.Context, s *session, c *catalog, days int) error {
 func printStats(ui *screen, s *usage.Stats, skills int) error {
 	fmt.Fprintf(ui.stdout, "%s since %s. Of %s, %s wanted work done; %s of these got no skill.\n\n", count(s.Events, "event"), s.From.Local().Format(time.DateOnly),
 		count(s.Prompts, "prompt"), figures.Thousands(s.Needed), figures.Thousands(s.Silent))
-	number := strconv.Itoa
 	err := ui.rows([]string{"CLIENT", "PROMPTS", "OFFERS", "LOADS", ""}, mapped(s.Clients, func(c usage.Client) []string {
-		return []string{c.Name, number(c.Prompts), number(c.Offers), number(c.Loads), unseenLoads(c)}
+		return cells(c.Name, c.Prompts, c.Offers, c.Loads, unseenLoads(c))
 	}))
 	errs := []error{err}
 	if len(s.Wordings) > 0 {
 		fmt.Fprintln(ui.stdout)
 		errs = append(errs, ui.rows([]string{"OFFERED AS", "OFFERS", "LOADED AFTER", ""}, mapped(s.Wordings, func(w usage.Wording) []string {
-			return []string{w.Name, number(w.Offers), number(w.Followed), figures.Percent(float64(w.Followed) / float64(max(1, w.Offers)))}
+			return cells(w.Name, w.Offers, w.Followed, figures.Percent(float64(w.Followed)/float64(max(1, w.Offers))))
 		})))
 	}
 	if len(s.Skills) > 0 {
@@ -129,7 +128,7 @@ func printStats(ui *screen, s *usage.Stats, skills int) error {
 			if n.Gone {
 				n.ID += " (gone)"
 			}
-			return []string{n.ID, number(n.Offered), number(n.Followed), number(n.Loaded), number(n.Searched), number(n.Read), runsOf(n), number(n.Tokens)}
+			return cells(n.ID, n.Offered, n.Followed, n.Loaded, n.Searched, n.Read, runsOf(n), n.Tokens)
 		})))
 		noteMore(ui, len(s.Skills)-20, "skill")
 	}

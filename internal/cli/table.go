@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -51,6 +52,19 @@ func (ui *screen) rows(header []string, rows [][]string, below ...[]string) erro
 	}
 	_, err := io.WriteString(ui.stdout, out.String())
 	return err
+}
+
+// tableOr prints the result for programs with --json, and else a table.
+func (ui *screen) tableOr(result any, header []string, rows [][]string) error {
+	if ui.json {
+		return ui.printJSON(result)
+	}
+	return ui.rows(header, rows)
+}
+
+// cells returns the values of a row as text.
+func cells(values ...any) []string {
+	return mapped(values, func(v any) string { return fmt.Sprint(v) })
 }
 
 // gap is the space between two columns.

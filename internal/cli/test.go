@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/skilltest"
-	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 const testHelp = `Test runs the tests that a skill ships: its files tests/*.txtar. Each runs a
@@ -72,8 +70,8 @@ func newTestCommand(e env) *cobra.Command {
 		Args:              args(1, -1),
 		ValidArgsFunction: e.each(skillNames),
 		PreRunE: e.checked(func(s *session, _ []string) error {
-			if !slices.Contains([]string{"text", "json", "junit"}, format) {
-				return fmt.Errorf("no format %q%s", format, words.Suggest(format, []string{"text", "json", "junit"}))
+			if err := isOneOf("format", format, []string{"text", "json", "junit"}); err != nil {
+				return err
 			}
 			if s.json && format == "junit" {
 				return errors.New("--json and --format junit exclude each other; leave one of them out")

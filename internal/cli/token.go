@@ -208,10 +208,7 @@ func newTokenListCommand(e env) *cobra.Command {
 				return err
 			}
 			shown := mapped(tokens, shownTokenOf)
-			if s.json {
-				return s.printJSON(tokensResult{shown})
-			}
-			return s.rows([]string{"NAME", "AGENT", "CREATED", "EXPIRES"}, mapped(shown, func(t shownToken) []string {
+			return s.tableOr(tokensResult{shown}, []string{"NAME", "AGENT", "CREATED", "EXPIRES"}, mapped(shown, func(t shownToken) []string {
 				expires := "never"
 				switch {
 				case t.Expired:

@@ -3,15 +3,13 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/tool"
-	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/sandbox"
 )
 
@@ -53,7 +51,7 @@ mcp".`
 
 // toolsFlags say which tools are printed.
 type toolsFlags struct {
-	format  string
+	format  tool.Format
 	prompt  string
 	names   []string
 	skills  []string
@@ -62,7 +60,7 @@ type toolsFlags struct {
 }
 
 func newToolsCommand(e env) *cobra.Command {
-	l := toolsFlags{format: string(tool.OpenAI), budget: repertoire.Budget{Tokens: 1000, Skills: 8}}
+	l := toolsFlags{format: tool.OpenAI, budget: repertoire.Budget{Tokens: 1000, Skills: 8}}
 	cmd := &cobra.Command{
 		Use:     "tools",
 		Short:   "Print tool definitions for programs that call models",
@@ -70,11 +68,7 @@ func newToolsCommand(e env) *cobra.Command {
 		Example: "  skills tools --format anthropic --prompt \"Fill in this PDF form\"\n  skills tools --agent reviewer --scripts --format gemini",
 		Args:    args(0, 0),
 		PreRunE: checked(func([]string) error {
-			formats := mapped(tool.Formats(), func(f tool.Format) string { return string(f) })
-			if !slices.Contains(formats, l.format) {
-				return fmt.Errorf("no format %q%s", l.format, words.Suggest(l.format, formats))
-			}
-			return cmp.Or(checkOffer(l.budget.Offer), atLeast("budget", l.budget.Tokens, 1), atLeast("max", l.budget.Skills, 1))
+			return cmp.Or(isOneOf("format", l.format, tool.Formats()), unsetOrOneOf("offer", l.budget.Offer, contextprovider.Offers()), atLeast("budget", l.budget.Tokens, 1), atLeast("max", l.budget.Skills, 1))
 		}),
 		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, _ []string) error {
 			return runTools(ctx, s.screen, c, &l)
@@ -82,7 +76,7 @@ func newToolsCommand(e env) *cobra.Command {
 	}
 	offerFlag(cmd, &l.budget.Offer)
 	f := cmd.Flags()
-	f.StringVar(&l.format, "format", l.format, "`format` of the definitions: openai, anthropic, gemini or json-schema")
+	f.StringVar((*string)(&l.format), "format", string(l.format), "`format` of the definitions: openai, anthropic, gemini or json-schema")
 	f.StringVar(&l.prompt, "prompt", "", "list the skills that fit this `text`")
 	f.StringArrayVar(&l.names, "tool", nil, "print the tool of this `name` (repeatable; default: the usual ones)")
 	f.StringArrayVar(&l.skills, "skill", nil, "print also the scripts of the skill of this `name` that are tools (repeatable)")
@@ -116,7 +110,7 @@ func runTools(ctx context.Context, ui *screen, c *catalog, l *toolsFlags) error 
 		ui.note("%v", p)
 	}
 	tools = append(tools, own...)
-	data, err := tool.Write(tool.Format(l.format), tools)
+	data, err := tool.Write(l.format, tools)
 	if err != nil {
 		return err
 	}

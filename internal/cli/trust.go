@@ -320,9 +320,8 @@ func forgetTrusted(ctx context.Context, ui *screen, file *trust.File, what strin
 func printTrusted(ui *screen, r trustResult, list []trust.Skill) error {
 	if ui.json {
 		r.Trusted, r.Forgotten, r.Untrusted = append([]trust.Skill{}, r.Trusted...), append([]trust.Skill{}, r.Forgotten...), []unsureSkill{}
-		return ui.printJSON(r)
 	}
-	return ui.rows([]string{"NAME", "DIGEST", "DATE", "FOLDER"}, mapped(list, func(s trust.Skill) []string {
+	return ui.tableOr(r, []string{"NAME", "DIGEST", "DATE", "FOLDER"}, mapped(list, func(s trust.Skill) []string {
 		return []string{s.Name, s.Digest, s.Date.Format(time.RFC3339), s.Folder}
 	}))
 }
