@@ -20,6 +20,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent/skilltest"
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/detect"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/status"
@@ -93,7 +94,7 @@ func TestHelpNamesFields(t *testing.T) {
 			fields = append(fields, fieldsOf(reflect.TypeFor[loadResult](), false)...)
 		}
 		if cmd.Name() == "embed" {
-			fields = append(fields, fieldsOf(reflect.TypeFor[detectResult](), false)...)
+			fields = append(fields, fieldsOf(reflect.TypeFor[detect.Proposal](), false)...)
 		}
 		for _, field := range fields {
 			if !regexp.MustCompile(`\b` + field + `\b`).MatchString(explained) {
@@ -152,7 +153,7 @@ func fieldsOf(typ reflect.Type, hits bool) []string {
 	var names []string
 	for f := range typ.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "-" {
+		if name == "-" || !f.IsExported() && !f.Anonymous { // not printed
 			continue
 		}
 		if name != "" {

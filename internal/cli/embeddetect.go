@@ -15,33 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/detect"
 	"github.com/repertoire-skills/repertoire/internal/figures"
-	"github.com/repertoire-skills/repertoire/internal/setup"
 )
-
-// detectResult is what "embed --detect --json" prints.
-type detectResult struct {
-	Servers []detect.Server `json:"servers"`
-	Chosen  *detectChosen   `json:"chosen,omitempty"`
-	File    string          `json:"file,omitempty"`
-	Lines   string          `json:"lines,omitempty"`
-	Diff    string          `json:"diff,omitempty"`
-	Backup  string          `json:"backup,omitempty"`
-	Written bool            `json:"written"`
-}
-
-// detectChosen is the model that was timed and is proposed.
-type detectChosen struct {
-	Address   string  `json:"address"`
-	Model     string  `json:"model"`
-	Dimension int     `json:"dimension"`
-	InUse     bool    `json:"in_use"`
-	FirstMS   float64 `json:"first_ms"`
-	PromptMS  float64 `json:"prompt_ms"`
-	BatchMS   float64 `json:"batch_ms"`
-	Batch     int     `json:"batch"`
-	Missing   int     `json:"missing"`
-	Seconds   float64 `json:"estimate_s"`
-}
 
 // portFlag is the flag --port, which says where to look for servers.
 type portFlag []int
@@ -75,7 +49,7 @@ type detectRun struct {
 
 	user     *person // nil means that nobody can be asked
 	settings config.Settings
-	result   detectResult
+	result   detect.Proposal
 }
 
 func (d *detectRun) flags(cmd *cobra.Command) {
@@ -176,10 +150,7 @@ func (d *detectRun) propose(ctx context.Context, c detect.Choice) error {
 		return err
 	}
 	missing := d.missing(ctx, c)
-	d.result.Chosen = &detectChosen{
-		Address: c.Address, Model: c.Name, Dimension: t.Dim, InUse: c.InUse, Batch: t.Size, Missing: missing,
-		FirstMS: figures.Milliseconds(t.First), PromptMS: figures.Milliseconds(t.Prompt), BatchMS: figures.Milliseconds(t.Batch), Seconds: figures.Rounded(t.Estimate(missing).Seconds()),
-	}
+	d.result.Choose(c, t, missing)
 	d.note("%s: %s dimensions; %s for a prompt, %s for %s (medians of %d)",
 		c.Name, figures.Thousands(t.Dim), figures.Duration(t.Prompt), figures.Duration(t.Batch), count(t.Size, "text"), t.Rounds)
 	if deadline := cmp.Or(d.settings.Deadline, 250*time.Millisecond); t.Prompt > deadline {
@@ -189,22 +160,21 @@ func (d *detectRun) propose(ctx context.Context, c detect.Choice) error {
 		d.note("the configuration uses %s already", c.Name)
 		return nil
 	}
-	plan, env, err := d.plan(c)
-	if err != nil {
+	if err := d.plan(c); err != nil {
 		return err
 	}
-	wrote, err := d.carryOut(plan, env)
-	if wrote {
+	err = d.carryOut()
+	if d.result.Written {
 		d.printNext(missing, t)
 	}
 	return err
 }
 
 // plan plans the change of the configuration that this call reads.
-func (d *detectRun) plan(c detect.Choice) (*setup.Plan, *setup.Env, error) {
+func (d *detectRun) plan(c detect.Choice) error {
 	env, err := d.setupEnv("")
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	file := d.config
 	if file == "" {
@@ -213,62 +183,48 @@ func (d *detectRun) plan(c detect.Choice) (*setup.Plan, *setup.Env, error) {
 		file, err = filepath.Abs(file)
 	}
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	cfg := c.Config()
-	server := setup.EmbeddingServer{BaseURL: cfg.BaseURL, Model: cfg.Model, KeyEnv: cfg.KeyEnv}
-	if cfg.QueryPrefix != nil {
-		server.QueryPrefix = *cfg.QueryPrefix
-	}
-	if cfg.DocumentPrefix != nil {
-		server.DocumentPrefix = *cfg.DocumentPrefix
-	}
-	plan, err := setup.NewEmbedderPlan(env, file, d.config != "", server)
-	return plan, env, err
+	return d.result.Plan(env, file, d.config != "", c)
 }
 
-// carryOut shows a plan and carries it out if the user agrees.
-func (d *detectRun) carryOut(plan *setup.Plan, env *setup.Env) (wrote bool, err error) {
-	ch := plan.Changes[0]
-	d.result.File, d.result.Lines = ch.File, ch.Snippet
+// carryOut shows what is planned and writes it if the user agrees.
+func (d *detectRun) carryOut() error {
+	r := &d.result
 	switch {
-	case ch.Action == setup.Refused:
-		fmt.Fprintf(d.stderr, "skills: %s\n", message(ch.Message))
-		if ch.Snippet != "" && !d.json {
-			fmt.Fprintf(d.stderr, "skills: hint: put this into %s, in place of its embedder:\n%s\n", ch.File, ch.Snippet)
+	case r.Refused != "":
+		fmt.Fprintf(d.stderr, "skills: %s\n", message(r.Refused))
+		if r.Lines != "" && !d.json {
+			fmt.Fprintf(d.stderr, "skills: hint: put this into %s, in place of its embedder:\n%s\n", r.File, r.Lines)
 		}
-		return false, errReported
-	case len(plan.Edits) == 0:
-		d.note("%s says so already", ch.File)
-		return false, nil
+		return errReported
+	case r.Diff == "":
+		d.note("%s says so already", r.File)
+		return nil
 	}
-	ed := plan.Edits[0]
-	d.result.Diff = ed.Diff()
 	if !d.yes && d.user == nil {
-		d.note("nothing was written; put these lines into %s, in place of its embedder, or let --yes do it", ch.File)
+		d.note("nothing was written; put these lines into %s, in place of its embedder, or let --yes do it", r.File)
 		if d.json {
-			return false, nil
+			return nil
 		}
-		return false, d.printText("\n" + ch.Snippet)
+		return d.printText("\n" + r.Lines)
 	}
 	if !d.json {
-		fmt.Fprint(d.stdout, d.result.Diff)
+		fmt.Fprint(d.stdout, r.Diff)
 	}
 	if !d.yes && !d.user.agrees("write this?") {
 		d.note("nothing was written")
-		return false, errReported
+		return errReported
 	}
-	if err := plan.Apply(env); err != nil {
-		return false, err
+	if err := r.Write(); err != nil {
+		return err
 	}
-	d.result.Written = true
-	undo := fmt.Sprintf("to undo this, set \"embedder: static\" in %s", ch.File)
-	if ed.Existed {
-		d.result.Backup = setup.BackupFile(env.State, ed.File)
-		undo += ", or put back " + d.result.Backup
+	undo := fmt.Sprintf("to undo this, set \"embedder: static\" in %s", r.File)
+	if r.Backup != "" {
+		undo += ", or put back " + r.Backup
 	}
 	d.note("%s", undo)
-	return true, nil
+	return nil
 }
 
 // printNext says what to do after the configuration was written.

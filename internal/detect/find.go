@@ -1,6 +1,6 @@
 // Package detect finds embedding servers on this machine: Ollama, LM Studio, llama.cpp,
 // vLLM, TEI, and others that speak OpenAI's protocol. It lists their models that embed,
-// times one, and makes the configuration for it.
+// times one, and proposes the configuration for it.
 //
 // The one rule: it asks loopback addresses only, sends no key, follows no redirect, and
 // waits for no server for long.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/must"
@@ -20,9 +21,10 @@ func embedderEnv(t *testing.T) *setup.Env {
 		Program: "/opt/skills", State: filepath.Join(dir, "state")}
 }
 
-func ollama() setup.EmbeddingServer {
-	return setup.EmbeddingServer{BaseURL: "http://127.0.0.1:11434/v1", Model: "nomic-embed-text:latest", KeyEnv: "-",
-		QueryPrefix: "search_query: ", DocumentPrefix: "search_document: "}
+func ollama() openai.Config {
+	query, document := "search_query: ", "search_document: "
+	return openai.Config{BaseURL: "http://127.0.0.1:11434/v1", Model: "nomic-embed-text:latest", KeyEnv: "-",
+		QueryPrefix: &query, DocumentPrefix: &document}
 }
 
 const written = `  openai:
@@ -88,7 +90,7 @@ func TestEmbedderIsRead(t *testing.T) {
 		s := config.Default()
 		must.Do(t, s.ReadUser(file))
 		got := s.Embedder.OpenAI
-		if got == nil || got.Model != model || got.BaseURL != want.BaseURL || got.KeyEnv != "-" || *got.QueryPrefix != want.QueryPrefix || *got.DocumentPrefix != want.DocumentPrefix {
+		if got == nil || got.Model != model || got.BaseURL != want.BaseURL || got.KeyEnv != "-" || *got.QueryPrefix != *want.QueryPrefix || *got.DocumentPrefix != *want.DocumentPrefix {
 			t.Errorf("%q: read as %+v", model, got)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/edit"
 )
@@ -11,30 +12,30 @@ import (
 // Embedder is the kind of a change of the embedder.
 const Embedder = "embedder"
 
-// An EmbeddingServer is the server that a configuration of this program will name. An
-// empty prefix is left out.
-type EmbeddingServer struct {
-	BaseURL, Model, KeyEnv      string
-	QueryPrefix, DocumentPrefix string
-}
-
-// members returns the settings of the server in the order in which they are written.
-func (s EmbeddingServer) members() edit.Object {
-	all := edit.Object{{Key: "base_url", Value: s.BaseURL}, {Key: "model", Value: s.Model}, {Key: "key_env", Value: s.KeyEnv},
-		{Key: "query_prefix", Value: s.QueryPrefix}, {Key: "document_prefix", Value: s.DocumentPrefix}}
+// serverMembers returns the settings of an embedding server in the order in which they are
+// written. What is empty is left out.
+func serverMembers(s openai.Config) edit.Object {
+	all := edit.Object{{Key: "base_url", Value: s.BaseURL}, {Key: "model", Value: s.Model}, {Key: "key_env", Value: s.KeyEnv}}
+	if s.QueryPrefix != nil {
+		all = append(all, edit.Member{Key: "query_prefix", Value: *s.QueryPrefix})
+	}
+	if s.DocumentPrefix != nil {
+		all = append(all, edit.Member{Key: "document_prefix", Value: *s.DocumentPrefix})
+	}
 	return slices.DeleteFunc(all, func(m edit.Member) bool { return m.Value == "" })
 }
 
 // NewEmbedderPlan plans that the configuration file of this program names an embedding
 // server. With given, somebody named the file, and links in a project are not followed.
 // The snippet of the change is what the file will say.
-func NewEmbedderPlan(env *Env, file string, given bool, s EmbeddingServer) (*Plan, error) {
+func NewEmbedderPlan(env *Env, file string, given bool, s openai.Config) (*Plan, error) {
 	p, err := newPlanner(env, Request{})
 	if err != nil {
 		return nil, err
 	}
 	at := edit.To("embedder")
-	whole := edit.Object{{Key: "openai", Value: s.members()}}
+	members := serverMembers(s)
+	whole := edit.Object{{Key: "openai", Value: members}}
 	ch := Change{Kind: Embedder, Scope: client.User, File: file, Action: Added}
 	if given {
 		ch.Client = client.Generic
@@ -45,7 +46,7 @@ func NewEmbedderPlan(env *Env, file string, given bool, s EmbeddingServer) (*Pla
 			ch.Action = Updated
 		}
 		ed.save()
-		if err = ed.setMembers(at.With("openai"), s.members(), p.record); err != nil {
+		if err = ed.setMembers(at.With("openai"), members, p.record); err != nil {
 			ed.rollback()
 			err = ed.set(at, whole)
 		}
