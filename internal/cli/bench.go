@@ -151,16 +151,15 @@ func newBenchCommand(e env) *cobra.Command {
 		Example: "  skills bench --dataset sets/evals --dataset sets/trigger --json\n  skills bench --dataset sets/evals --none sets/chat --compare before.json\n  skills bench --from-evals\n  skills bench --speed --corpus skills.jsonl.gz --size 500,2500\n  skills bench --url http://127.0.0.1:8080 --clients 8 --duration 30s",
 		Args:    args(0, 0),
 		PreRunE: e.checked(func(s *session, _ []string) error { return b.check(s.json) }),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s := e.session(cmd)
+		RunE: e.run(func(ctx context.Context, s *session, _ []string) error {
 			switch {
 			case b.load.server.url != "":
-				return benchLoad(cmd.Context(), s, &b.load)
+				return benchLoad(ctx, s, &b.load)
 			case b.speed.on:
-				return benchSpeed(cmd.Context(), s, &b)
+				return benchSpeed(ctx, s, &b)
 			}
-			return runBench(cmd.Context(), s, &b)
-		},
+			return runBench(ctx, s, &b)
+		}),
 	}
 	b.level.flags(cmd)
 	f := cmd.Flags()

@@ -110,10 +110,7 @@ func runCall(ctx context.Context, ui *screen, c *catalog, o *callOptions, args [
 		if err := ui.printJSON(callResult{r.Text, r.Failed, r.Data}); err != nil {
 			return err
 		}
-		if r.Failed != "" {
-			return errReported
-		}
-		return nil
+		return reportedIf(r.Failed != "")
 	case r.Failed != "":
 		return errors.New(r.Failed)
 	}

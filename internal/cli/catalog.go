@@ -156,16 +156,16 @@ func (s *session) openFresh(ctx context.Context, limit time.Duration) (*catalog,
 	return c, nil
 }
 
-// question is what a command asks an up-to-date catalog.
-type question func(ctx context.Context, c *catalog, args []string) error
+// A task is what a command does with an up-to-date catalog.
+type task func(ctx context.Context, s *session, c *catalog, args []string) error
 
-func (s *session) ask(ctx context.Context, limit time.Duration, args []string, ask question) error {
+func (s *session) ask(ctx context.Context, limit time.Duration, args []string, do task) error {
 	c, err := s.openFresh(ctx, limit)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	return ask(ctx, c, args)
+	return do(ctx, s, c, args)
 }
 
 // refresh brings an open catalog up to date: a new one completely, any other as far as

@@ -143,7 +143,7 @@ func runChat(ctx context.Context, s *session, f *chatFlags, args []string) error
 		return err
 	}
 	if once {
-		return k.once(ctx, prompt)
+		return reportedIf(!k.answer(ctx, prompt))
 	}
 	return k.talk(ctx)
 }
@@ -220,14 +220,6 @@ func (c *catalog) gate(hint string) (*scripts.Gate, error) {
 		lower = cfg.Policy.Lower
 	}
 	return &scripts.Gate{Catalog: c, Scope: c.agent, Trusted: trust.Open(state), Foreign: scripts.Foreign(cfg.Sources, lower), Hint: hint}, nil
-}
-
-// once answers one prompt.
-func (k *chatter) once(ctx context.Context, prompt string) error {
-	if !k.answer(ctx, prompt) {
-		return errReported
-	}
-	return nil
 }
 
 // answer answers a prompt, and reports whether there is an answer.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/chat"
 	"github.com/repertoire-skills/repertoire/internal/scripts"
@@ -45,9 +44,7 @@ func aboutUnsure(ctx context.Context, q *scripts.Question) string {
 	if q.Unknown != "" {
 		b.WriteString(lineOf("  %s, so nobody would notice a change of it", q.Unknown))
 	}
-	if ch := q.Change; ch != nil {
-		b.WriteString(lineOf("  changed since you trusted it on %s%s", ch.Since.Date.Local().Format(time.DateOnly), sinceTrusted(ch, q.Files.Folder)))
-	}
+	b.WriteString(sinceTrusted(q.Change, q.Files.Folder))
 	const most = 5
 	signs := signsIn(ctx, q.Files.Folder)
 	for _, p := range signs[:min(most, len(signs))] {

@@ -118,6 +118,14 @@ func checked(check func(args []string) error) func(*cobra.Command, []string) err
 // errReported ends the command with exitError and without a further message.
 var errReported = errors.New("reported")
 
+// reportedIf returns errReported if the command has failed.
+func reportedIf(failed bool) error {
+	if failed {
+		return errReported
+	}
+	return nil
+}
+
 // messageOf returns an error on one line.
 func messageOf(err error) string {
 	if errors.Is(err, context.Canceled) {

@@ -260,7 +260,7 @@ func disabledNames(ctx context.Context, c *catalog, _ []string) []cobra.Completi
 
 // installedNames returns the installed skills, by the names with which they were installed.
 func installedNames(ctx context.Context, c *catalog, _ []string) []cobra.Completion {
-	installed := c.labels(kindInstalled)
+	installed := c.installed()
 	list := slices.DeleteFunc(c.asIs(ctx, &repertoire.ListOptions{Shadowed: true, Held: true}), func(e repertoire.Entry) bool { return !slices.Contains(installed, e.Source) })
 	return mapped(list, func(e repertoire.Entry) cobra.Completion { return described(e.Name, e.Description) })
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/spf13/cobra"
@@ -123,8 +124,7 @@ func newConfigShowCommand(e env) *cobra.Command {
 		Long:    "Show prints each setting with its origin, see \"skills config --help\".",
 		Example: "  skills config show --json",
 		Args:    args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s := e.session(cmd)
+		RunE: e.run(func(_ context.Context, s *session, _ []string) error {
 			o, err := s.options()
 			if err != nil {
 				return err
@@ -137,7 +137,7 @@ func newConfigShowCommand(e env) *cobra.Command {
 			return s.tableOr(configResult{shown}, []string{"KEY", "VALUE", "ORIGIN", "PLACE"}, mapped(shown, func(s config.Shown) []string {
 				return []string{s.Key, jsonText(s.Value), s.Origin, s.Place}
 			}))
-		},
+		}),
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -54,11 +55,10 @@ func newStoreCommand(e env) *cobra.Command {
 		Long:    "Roles prints the SQL that makes the roles repertoire_writer, with which \"skills\npush\" works, and repertoire_reader, with which everything else does. Run it as\nthe owner of the database, before the first push or after it, and grant the\nroles to your users.",
 		Example: "  skills store roles | psql postgres://owner@db.example/skills",
 		Args:    args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s := e.session(cmd)
+		RunE: e.run(func(_ context.Context, s *session, _ []string) error {
 			_, err := io.WriteString(s.exact(), postgres.Roles())
 			return err
-		},
+		}),
 	})
 	return cmd
 }

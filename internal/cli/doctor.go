@@ -93,15 +93,14 @@ func newDoctorCommand(e env) *cobra.Command {
 		Args:              args(0, -1),
 		ValidArgsFunction: arguments(e.ofCatalog(skillNames).orFile()),
 		PreRunE:           e.checked(func(s *session, _ []string) error { return cmp.Or(o.check(s.json), fix.check(strict)) }),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s := e.session(cmd)
+		RunE: e.run(func(ctx context.Context, s *session, args []string) error {
 			switch {
 			case listRules:
 				return printRules(s.screen, o.format)
 			case fix.on:
-				return runFix(cmd.Context(), s, args, fix)
+				return runFix(ctx, s, args, fix)
 			}
-			r, single, err := examineAll(cmd.Context(), s, args, strict, noIgnore)
+			r, single, err := examineAll(ctx, s, args, strict, noIgnore)
 			o.all = o.all || single
 			if err == nil {
 				err = printReport(s.screen, r, o)
@@ -110,7 +109,7 @@ func newDoctorCommand(e env) *cobra.Command {
 				err = errReported
 			}
 			return err
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&strict, "strict", false, "apply the specification to the letter")
 	cmd.Flags().BoolVar(&noIgnore, "no-ignore", false, "report what the key ignore of the configuration leaves out, too")

@@ -121,7 +121,7 @@ func writeFixes(ctx context.Context, ui *screen, list []*doctor.Fix, f fixFlags)
 		}
 	}
 	if user == nil && !f.yes && len(list) > 0 {
-		refused = errors.New("nothing was changed: nobody can be asked here; --yes does it without a question")
+		refused = errNeedsYes
 	}
 	return failed, refused
 }

@@ -123,7 +123,7 @@ func newDisableCommand(e env) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		s := e.session(cmd)
 		if f.pin {
-			return runUnpin(s, args)
+			return runUnpin(cmd.Context(), s, args)
 		}
 		rules := f.rules(args)
 		in, err := ruleScope(s, &f)
@@ -133,17 +133,13 @@ func newDisableCommand(e env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return editConfig(s, func(e *config.Editor, done func(changed bool, what string)) error {
+		return editConfig(s, func(e *config.Editor, done func(changed bool, did, was string)) error {
 			for _, r := range rules {
 				place, err := e.Disable(r, in)
 				if err != nil {
 					return err
 				}
-				what := "disabled " + ruleText(r)
-				if place.Line > 0 {
-					what = fmt.Sprintf("%s is disabled already: %s:%d", ruleText(r), place.File, place.Line)
-				}
-				done(place.Line == 0, what)
+				done(place.Line == 0, "disabled "+ruleText(r), fmt.Sprintf("%s is disabled already: %s:%d", ruleText(r), place.File, place.Line))
 			}
 			return nil
 		})
@@ -170,17 +166,13 @@ func newEnableCommand(e env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return editConfig(s, func(e *config.Editor, done func(changed bool, what string)) error {
+		return editConfig(s, func(e *config.Editor, done func(changed bool, did, was string)) error {
 			for _, r := range f.rules(args) {
 				changed, err := e.Enable(r, in)
 				if err != nil {
 					return err
 				}
-				what := "enabled " + ruleText(r)
-				if !changed {
-					what = ruleText(r) + " is not disabled there"
-				}
-				done(changed, what)
+				done(changed, "enabled "+ruleText(r), ruleText(r)+" is not disabled there")
 			}
 			return nil
 		})
@@ -194,9 +186,7 @@ func newPinCommand(e env) *cobra.Command {
 		Use: "pin NAME…", Short: "Always offer skills to an agent", Long: pinHelp, Example: "  skills --agent reviewer pin code-review",
 		Args:              pinArgs,
 		ValidArgsFunction: e.each(skillNames),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runPin(cmd.Context(), e.session(cmd), args, force)
-		},
+		RunE:              e.run(func(ctx context.Context, s *session, args []string) error { return runPin(ctx, s, args, force) }),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "write also a name that no skill has")
 	return cmd
@@ -216,11 +206,11 @@ func newUnpinCommand(e env) *cobra.Command {
 		Use: "unpin NAME…", Short: "Take back that an agent is always offered skills", Long: unpinHelp, Example: "  skills --agent reviewer unpin code-review",
 		Args:              pinArgs,
 		ValidArgsFunction: e.each(skillNames),
-		RunE:              func(cmd *cobra.Command, args []string) error { return runUnpin(e.session(cmd), args) },
+		RunE:              e.run(runUnpin),
 	}
 }
 
-func runUnpin(s *session, names []string) error {
+func runUnpin(_ context.Context, s *session, names []string) error {
 	return editPins(s, names, (*config.Editor).Unpin, "unpinned %s for %s", "%s is not pinned for %s")
 }
 
@@ -236,34 +226,31 @@ func pinArgs(cmd *cobra.Command, names []string) error {
 }
 
 func editPins(s *session, names []string, change func(e *config.Editor, agent, name string) (bool, error), did, was string) error {
-	return editConfig(s, func(e *config.Editor, done func(changed bool, what string)) error {
+	return editConfig(s, func(e *config.Editor, done func(changed bool, did, was string)) error {
 		for _, name := range names {
 			changed, err := change(e, s.agent, name)
 			if err != nil {
 				return err
 			}
-			format := did
-			if !changed {
-				format = was
-			}
-			done(changed, fmt.Sprintf(format, name, s.agent))
+			done(changed, fmt.Sprintf(did, name, s.agent), fmt.Sprintf(was, name, s.agent))
 		}
 		return nil
 	})
 }
 
-// editConfig changes the configuration file, all or nothing, and prints what was done.
-func editConfig(s *session, change func(e *config.Editor, done func(changed bool, what string)) error) error {
+// editConfig changes the configuration file, all or nothing, and prints what was done, or what
+// was so already.
+func editConfig(s *session, change func(e *config.Editor, done func(changed bool, did, was string)) error) error {
 	e, err := config.Edit(s.config)
 	if err != nil {
 		return err
 	}
 	result := editResult{e.File, []string{}, []string{}}
-	err = change(e, func(changed bool, what string) {
+	err = change(e, func(changed bool, did, was string) {
 		if changed {
-			result.Changed = append(result.Changed, what)
+			result.Changed = append(result.Changed, did)
 		} else {
-			result.Unchanged = append(result.Unchanged, what)
+			result.Unchanged = append(result.Unchanged, was)
 		}
 	})
 	if err == nil {
@@ -291,7 +278,7 @@ func editConfig(s *session, change func(e *config.Editor, done func(changed bool
 func checkKnown(ctx context.Context, s *session, rules []config.Rule) error {
 	all := *s
 	all.agent = "" // what the agent does not see may be disabled for it too
-	return all.ask(ctx, freshen, nil, func(ctx context.Context, c *catalog, _ []string) error {
+	return all.ask(ctx, freshen, nil, func(ctx context.Context, _ *session, c *catalog, _ []string) error {
 		list, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
 		if err != nil {
 			return err

@@ -71,14 +71,15 @@ func (e env) checked(check func(s *session, args []string) error) func(*cobra.Co
 	}
 }
 
-// A task is what a command does with an up-to-date catalog.
-type task func(ctx context.Context, s *session, c *catalog, args []string) error
+// run returns what a command does that opens a catalog itself, or none.
+func (e env) run(do func(ctx context.Context, s *session, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error { return do(cmd.Context(), e.session(cmd), args) }
+}
 
 // onCatalog returns what a command does that asks the catalog.
 func (e env) onCatalog(do task) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		s := e.session(cmd)
-		return s.ask(cmd.Context(), freshen, args, func(ctx context.Context, c *catalog, args []string) error { return do(ctx, s, c, args) })
+		return e.session(cmd).ask(cmd.Context(), freshen, args, do)
 	}
 }
 
@@ -93,7 +94,7 @@ func (e env) onPrompt(first int, limit time.Duration, do task) func(*cobra.Comma
 			return err
 		}
 		args = append(args[:first:first], prompt)
-		return s.ask(cmd.Context(), limit, args, func(ctx context.Context, c *catalog, args []string) error { return do(ctx, s, c, args) })
+		return s.ask(cmd.Context(), limit, args, do)
 	}
 }
 

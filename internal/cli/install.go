@@ -144,10 +144,7 @@ func (r *installRun) run(change func(*install.Installer) (*install.Result, error
 	} else {
 		r.printChanges(result)
 	}
-	if result.Refused() > 0 {
-		return errReported
-	}
-	return nil
+	return reportedIf(result.Refused() > 0)
 }
 
 // Resolve implements install.Caller.

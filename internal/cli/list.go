@@ -52,7 +52,7 @@ func newListCommand(e env) *cobra.Command {
 		Long:    listHelp,
 		Example: "  skills list --tag testing\n  skills list --disabled --untrusted\n  skills --agent reviewer list --json",
 		Args:    args(0, 0),
-		RunE:    e.onCatalog(func(ctx context.Context, s *session, c *catalog, _ []string) error { return runList(ctx, s, c, &l) }),
+		RunE:    e.onCatalog(l.run),
 	}
 	f := cmd.Flags()
 	f.StringVar(&l.tag, "tag", "", "only skills with this `tag`")
@@ -65,7 +65,7 @@ func newListCommand(e env) *cobra.Command {
 	return cmd
 }
 
-func runList(ctx context.Context, s *session, c *catalog, l *listFlags) error {
+func (l *listFlags) run(ctx context.Context, s *session, c *catalog, _ []string) error {
 	entries, err := l.entries(ctx, c)
 	if err != nil {
 		return err
@@ -106,19 +106,16 @@ func (l *listFlags) entries(ctx context.Context, c *catalog) ([]repertoire.Entry
 	if entries, err = search.Filter(entries, l.source, l.tag); err != nil {
 		return nil, err
 	}
-	installed := c.labels(kindInstalled)
+	installed := c.installed()
 	return slices.DeleteFunc(entries, func(e repertoire.Entry) bool {
 		return states != nil && !slices.Contains(states, e.State) || l.installed && !slices.Contains(installed, e.Source)
 	}), nil
 }
 
-// kindInstalled is the kind of sources with installed skills.
-const kindInstalled = "installed"
-
-// labels returns the labels of the sources of a kind.
-func (c *catalog) labels(kind string) (list []string) {
+// installed returns the labels of the sources with installed skills.
+func (c *catalog) installed() (list []string) {
 	for _, s := range c.Config().Sources {
-		if info := s.Info(); info.Kind == kind {
+		if info := s.Info(); info.Kind == "installed" {
 			list = append(list, info.Label)
 		}
 	}

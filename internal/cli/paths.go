@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -33,15 +34,14 @@ func newPathsCommand(e env) *cobra.Command {
 		Long:    pathsHelp,
 		Example: "  skills paths\n  skills paths --json",
 		Args:    args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s := e.session(cmd)
+		RunE: e.run(func(_ context.Context, s *session, _ []string) error {
 			o, err := s.options()
 			if err != nil {
 				return err
 			}
 			paths, err := status.Paths(s.dir, (*config.Options)(o))
 			return errors.Join(s.tableOr(pathsResult{paths}, []string{"USE", "STATE", "PATH", "VARIABLE", "SOURCE"}, mapped(paths, pathRow)), err)
-		},
+		}),
 	}
 }
 

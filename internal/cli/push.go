@@ -223,10 +223,7 @@ func printPush(ui *screen, out pushResult, r *push.Result) error {
 	if r.Unshared != nil {
 		ui.note("%v; machines compile the ranking themselves until the next push", r.Unshared)
 	}
-	if failed {
-		return errReported
-	}
-	return nil
+	return reportedIf(failed)
 }
 
 // pushText describes a push: a line for each source, with its skills below.

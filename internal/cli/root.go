@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -81,13 +82,9 @@ func newRootAddCommand(e env) *cobra.Command {
 			if r.Elsewhere() && !s.confirmed(yes, "fetch skills from %s, and keep them up to date?", cmp.Or(r.Git, r.URL)) {
 				return errReported
 			}
-			return editConfig(s, func(e *config.Editor, done func(changed bool, what string)) error {
+			return editConfig(s, func(e *config.Editor, done func(changed bool, did, was string)) error {
 				label, changed, err := e.AddRoot(r)
-				what := "added " + label
-				if !changed {
-					what = label + " is a root already"
-				}
-				done(changed, what)
+				done(changed, "added "+label, label+" is a root already")
 				return err
 			})
 		},
@@ -152,13 +149,13 @@ func newRootRemoveCommand(e env) *cobra.Command {
 		Args:              args(1, 1),
 		ValidArgsFunction: arguments(anyText(), e.ofCatalog(sourceLabels).orFile()),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return editConfig(e.session(cmd), func(e *config.Editor, done func(changed bool, what string)) error {
+			return editConfig(e.session(cmd), func(e *config.Editor, done func(changed bool, did, was string)) error {
 				r, err := e.RemoveRoot(args[0])
 				what := "removed " + r.Label
 				if r.Elsewhere() {
 					what += "; what was fetched stays in " + r.Path
 				}
-				done(true, what)
+				done(true, what, "")
 				return err
 			})
 		},
@@ -172,8 +169,7 @@ func newRootListCommand(e env) *cobra.Command {
 		Long:    "List prints the roots of the configuration, see \"skills root --help\". A terminal\nhas no room for all of it: there it prints where each root comes from, and\nwhether it is there.",
 		Example: "  skills root list --json",
 		Args:    args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s := e.session(cmd)
+		RunE: e.run(func(_ context.Context, s *session, _ []string) error {
 			settings, err := s.settings()
 			if err != nil {
 				return err
@@ -192,6 +188,6 @@ func newRootListCommand(e env) *cobra.Command {
 				}
 				return []string{r.Label, path, r.From, r.Origin, r.Place}
 			}))
-		},
+		}),
 	}
 }

@@ -50,9 +50,7 @@ func newRootUpdateCommand(e env) *cobra.Command {
 		Example:           "  skills root update\n  skills root update git:team/skills",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: e.each(sourceLabels),
-		RunE: func(cmd *cobra.Command, labels []string) error {
-			return updateRoots(cmd.Context(), e.session(cmd), labels)
-		},
+		RunE:              e.run(updateRoots),
 	}
 }
 
@@ -82,10 +80,7 @@ func updateRoots(ctx context.Context, s *session, labels []string) error {
 	if err := printRoots(s.screen, result); err != nil {
 		return err
 	}
-	if failed {
-		return errReported
-	}
-	return nil
+	return reportedIf(failed)
 }
 
 // maxRefused is how many refused skills of a root are told.

@@ -167,8 +167,5 @@ func (s *setupRun) printRefusals(changes []setup.Change, failed error) error {
 			fmt.Fprintf(s.stderr, "skills: hint: put this into %s:\n%s\n", c.File, c.Snippet)
 		}
 	}
-	if refused && failed == nil {
-		return errReported
-	}
-	return nil
+	return reportedIf(refused && failed == nil)
 }

@@ -54,13 +54,12 @@ func newStatsCommand(e env) *cobra.Command {
 		PreRunE: checked(func([]string) error {
 			return atLeast("days", days, 1)
 		}),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s := e.session(cmd)
+		RunE: e.run(func(ctx context.Context, s *session, args []string) error {
 			if forget {
 				return forgetUsage(s.screen)
 			}
-			return s.ask(cmd.Context(), freshen, args, func(ctx context.Context, c *catalog, _ []string) error { return runStats(ctx, s, c, days) })
-		},
+			return s.ask(ctx, freshen, args, func(ctx context.Context, s *session, c *catalog, _ []string) error { return runStats(ctx, s, c, days) })
+		}),
 	}
 	cmd.Flags().IntVar(&days, "days", days, "count the last `number` of days")
 	cmd.Flags().BoolVar(&forget, "forget", false, "remove the log instead")

@@ -111,10 +111,7 @@ func runTests(ctx context.Context, ui *screen, c *catalog, ids []string, e *exec
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
 	}
-	if skilltest.Bad(list) {
-		return errReported
-	}
-	return nil
+	return reportedIf(skilltest.Bad(list))
 }
 
 // printOutcomes prints a line for each test, and below it what is not as wanted.

@@ -201,9 +201,8 @@ func newTokenListCommand(e env) *cobra.Command {
 		Long:    "List prints the tokens, never their secrets, see \"skills token --help\".",
 		Example: "  skills token list --json",
 		Args:    args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s := e.session(cmd)
-			tokens, err := listTokens(cmd.Context(), s)
+		RunE: e.run(func(ctx context.Context, s *session, _ []string) error {
+			tokens, err := listTokens(ctx, s)
 			if err != nil {
 				return err
 			}
@@ -218,7 +217,7 @@ func newTokenListCommand(e env) *cobra.Command {
 				}
 				return []string{t.Name, cmp.Or(t.Agent, "(whole catalog)"), t.Created.Format(time.DateOnly), expires}
 			}))
-		},
+		}),
 	}
 }
 
@@ -234,9 +233,7 @@ func newTokenRevokeCommand(e env) *cobra.Command {
 			tokens, _ := listTokens(cmd.Context(), s) // else there is nothing to complete
 			return tokenNames(tokens)
 		}, cobra.ShellCompDirectiveNoFileComp}),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return revokeToken(cmd.Context(), e.session(cmd), args[0])
-		},
+		RunE: e.run(revokeToken),
 	}
 }
 
@@ -244,7 +241,8 @@ func tokenNames(tokens []store.Token) []string {
 	return mapped(tokens, func(t store.Token) string { return t.Name })
 }
 
-func revokeToken(ctx context.Context, s *session, name string) error {
+func revokeToken(ctx context.Context, s *session, args []string) error {
+	name := args[0]
 	var gone store.Token
 	err := withTokens(s, func(list store.Tokens) (err error) {
 		gone, err = access.Revoke(ctx, list, name)

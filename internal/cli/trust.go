@@ -84,8 +84,7 @@ func newTrustCommand(e env) *cobra.Command {
 		Args:              args(0, 1),
 		ValidArgsFunction: arguments(anyText(), e.ofCatalog(skillNames).orFile()),
 		PreRunE:           checked(l.check),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s := e.session(cmd)
+		RunE: e.run(func(ctx context.Context, s *session, args []string) error {
 			state, err := config.StateDir()
 			if err != nil {
 				return err
@@ -95,7 +94,7 @@ func newTrustCommand(e env) *cobra.Command {
 			case l.list:
 				return listTrusted(s.screen, file)
 			case l.forget:
-				return forgetTrusted(cmd.Context(), s.screen, file, strings.Join(args, ""))
+				return forgetTrusted(ctx, s.screen, file, strings.Join(args, ""))
 			case len(args) == 1:
 				switch err := s.enter(args[0]); {
 				case errors.Is(err, errNoFolder):
@@ -104,10 +103,10 @@ func newTrustCommand(e env) *cobra.Command {
 					return err
 				}
 			}
-			return s.ask(cmd.Context(), freshen, nil, func(ctx context.Context, c *catalog, _ []string) error {
+			return s.ask(ctx, freshen, nil, func(ctx context.Context, s *session, c *catalog, _ []string) error {
 				return runTrust(ctx, s.screen, c, file, name, l.yes)
 			})
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&l.yes, "yes", false, "trust them without asking")
@@ -263,9 +262,7 @@ func printUnsure(ui *screen, list []unsureSkill) error {
 	for _, s := range list {
 		b.WriteString(lineOf("%s: %s", s.Name, s.Description))
 		b.WriteString(lineOf("  %s in %s", count(s.Files, "file"), s.Folder))
-		if ch := s.change; ch != nil {
-			b.WriteString(lineOf("  changed since you trusted it on %s%s", ch.Since.Date.Local().Format(time.DateOnly), sinceTrusted(ch, s.Folder)))
-		}
+		b.WriteString(sinceTrusted(s.change, s.Folder))
 		for _, p := range s.Findings {
 			b.WriteString(lineOf("  %v", p))
 		}
@@ -273,11 +270,14 @@ func printUnsure(ui *screen, list []unsureSkill) error {
 	return ui.printText(b.String())
 }
 
-// sinceTrusted lists the files that are not as they were.
+// sinceTrusted is the line that lists the files that are not as they were; "" for no change.
 func sinceTrusted(ch *trust.Change, folder string) string {
-	text := ""
+	if ch == nil {
+		return ""
+	}
+	text := "  changed since you trusted it on " + ch.Since.Date.Local().Format(time.DateOnly)
 	if ch.Since.Folder != folder {
-		text = " in " + ch.Since.Folder
+		text += " in " + ch.Since.Folder
 	}
 	for _, part := range []struct {
 		what  string
@@ -287,7 +287,7 @@ func sinceTrusted(ch *trust.Change, folder string) string {
 			text += "; " + part.what + ": " + strings.Join(part.paths, ", ")
 		}
 	}
-	return text
+	return lineOf("%s", text)
 }
 
 func listTrusted(ui *screen, file *trust.File) error {

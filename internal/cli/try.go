@@ -78,13 +78,12 @@ func newTryCommand(e env) *cobra.Command {
 		Example:           "  skills try \"The totals in this spreadsheet are wrong\"\n  skills try claude \"fill in the W-9\"\n  skills try --skill pdf-forms",
 		Args:              f.args,
 		ValidArgsFunction: arguments(anyFile(), oneOfThese(trial.Clients)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s := e.session(cmd)
+		RunE: e.run(func(ctx context.Context, s *session, args []string) error {
 			if f.skill != "" {
-				return trySkill(cmd.Context(), s, f.skill)
+				return trySkill(ctx, s, f.skill)
 			}
-			return runTry(cmd.Context(), s, args, f)
-		},
+			return runTry(ctx, s, args, f)
+		}),
 	}
 	cmd.Flags().StringVar(&f.skill, "skill", "", "try the prompts in the evals of the skill `name`")
 	cmd.Flags().DurationVar(&f.deadline, "deadline", 0, "answer within this `time` instead of the deadline of the hook")

@@ -38,10 +38,10 @@ func TestUnread(t *testing.T) {
 
 	const part = "part of the catalog: 1 folder has not been read yet"
 	for name, ask := range map[string]func(s *session, c *catalog) error{
-		"list": func(s *session, c *catalog) error { return runList(t.Context(), s, c, new(listFlags)) },
+		"list": func(s *session, c *catalog) error { return new(listFlags).run(t.Context(), s, c, nil) },
 		"show": func(s *session, c *catalog) error { return runShow(t.Context(), s, c, "cake") },
 		"why": func(s *session, c *catalog) error {
-			return runWhy(t.Context(), s.screen, c, []string{"cake", "bake a cake"})
+			return runWhy(t.Context(), s, c, []string{"cake", "bake a cake"})
 		},
 	} {
 		var out, errs bytes.Buffer

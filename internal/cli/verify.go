@@ -42,9 +42,7 @@ func newVerifyCommand(e env) *cobra.Command {
 		Example:           "  skills verify\n  skills verify pdf --json",
 		Args:              args(0, -1),
 		ValidArgsFunction: e.each(installedNames),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runVerify(cmd.Context(), e.session(cmd), args, accept)
-		},
+		RunE:              e.run(func(ctx context.Context, s *session, args []string) error { return runVerify(ctx, s, args, accept) }),
 	}
 	cmd.Flags().BoolVar(&accept, "accept", false, "accept the named skills with the edits that they have now")
 	return cmd
@@ -94,10 +92,7 @@ func printVerdicts(ui *screen, r verifyResult) error {
 			ui.note("%d of %s differ; \"skills update NAME --force\" brings back what was installed and keeps a copy of your edits, \"skills update --verify NAME --accept\" accepts them", edited, count(len(r.Skills), "skill"))
 		}
 	}
-	if !r.OK {
-		return errReported
-	}
-	return nil
+	return reportedIf(!r.OK)
 }
 
 func verdictLines(v install.Verdict) string {

@@ -48,9 +48,7 @@ func newWebCommand(e env) *cobra.Command {
 			}
 			return nil
 		}),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runWeb(cmd.Context(), e.session(cmd), port, !noOpen)
-		},
+		RunE: e.run(func(ctx context.Context, s *session, _ []string) error { return runWeb(ctx, s, port, !noOpen) }),
 	}
 	cmd.Flags().IntVar(&port, "port", 0, "listen on this `port`; 0 takes one that is free")
 	cmd.Flags().BoolVar(&noOpen, "no-open", false, "open no browser")

@@ -52,26 +52,25 @@ func newWellKnownCommand(e env) *cobra.Command {
 		Example:           "  skills --agent public well-known ./site",
 		Args:              args(1, 1),
 		ValidArgsFunction: arguments(anyText(), anyFolder()),
-		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
-			return runWellKnown(ctx, s.screen, c, args[0])
-		}),
+		RunE:              e.onCatalog(runWellKnown),
 	}
 }
 
-func runWellKnown(ctx context.Context, ui *screen, c *catalog, dir string) error {
+func runWellKnown(ctx context.Context, s *session, c *catalog, args []string) error {
+	dir := args[0]
 	done, err := wellknown.Publish(ctx, c, c.agent, dir)
 	if err != nil {
 		return err
 	}
-	if ui.json {
-		return ui.printJSON(done)
+	if s.json {
+		return s.printJSON(done)
 	}
 	for _, o := range done.Omitted {
-		ui.note("%v", o)
+		s.note("%v", o)
 	}
 	for _, name := range done.Kept {
-		ui.note("%s is not needed any more, but was changed since it was written, and is kept", name)
+		s.note("%s is not needed any more, but was changed since it was written, and is kept", name)
 	}
-	return ui.printText(lineOf("%s in %s (%s), %s in the form of version 0.1; %s of before removed",
+	return s.printText(lineOf("%s in %s (%s), %s in the form of version 0.1; %s of before removed",
 		count(done.Skills, "skill"), dir, count(done.Archives, "archive"), figures.Thousands(done.Old), count(len(done.Removed), "file")))
 }

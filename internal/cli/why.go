@@ -45,19 +45,17 @@ func newWhyCommand(e env) *cobra.Command {
 		Example:           "  skills why pdf-forms \"fill in the W-9\"\n  skills --agent reviewer why code-review - < prompt.txt",
 		Args:              args(2, -1),
 		ValidArgsFunction: e.first(skillNames),
-		RunE: e.onPrompt(1, freshen, func(ctx context.Context, s *session, c *catalog, args []string) error {
-			return runWhy(ctx, s.screen, c, args)
-		}),
+		RunE:              e.onPrompt(1, freshen, runWhy),
 	}
 }
 
-func runWhy(ctx context.Context, ui *screen, c *catalog, args []string) error {
+func runWhy(ctx context.Context, s *session, c *catalog, args []string) error {
 	prompt := args[1]
 	e, err := c.Why(ctx, args[0], repertoire.Query{Text: prompt, Agent: c.agent})
 	if err != nil {
 		return err
 	}
-	if ui.json {
+	if s.json {
 		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: c.rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
 			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...), Ignored: e.Ignored,
 			Background: background{e.Background.Prompts, e.Background.Higher, e.Background.Missing},
@@ -65,9 +63,9 @@ func runWhy(ctx context.Context, ui *screen, c *catalog, args []string) error {
 		if e.RerankError != nil {
 			out.RerankError = e.RerankError.Error()
 		}
-		return ui.printJSON(out)
+		return s.printJSON(out)
 	}
-	return ui.printText(explain(e))
+	return s.printText(explain(e))
 }
 
 // addends writes terms as a sum: " = a 1.000 × 2 + b …".
