@@ -14,7 +14,6 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/push"
 	"github.com/repertoire-skills/repertoire/internal/words"
-	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/postgres"
@@ -57,32 +56,13 @@ line, message, hint).`
 
 // pushResult is what "push --json" prints.
 type pushResult struct {
-	Store      string         `json:"store"`
-	DryRun     bool           `json:"dry_run"`
-	Generation int64          `json:"generation"`
-	TookMS     float64        `json:"took_ms"`
-	Shared     bool           `json:"shared"`
-	Unembedded string         `json:"unembedded,omitempty"`
-	Sources    []pushedSource `json:"sources"`
-}
-
-// pushedSource is one source of a push.
-type pushedSource struct {
-	Source     string          `json:"source"`
-	Found      int             `json:"found"`
-	Added      []push.Skill    `json:"added"`
-	Changed    []push.Skill    `json:"changed"`
-	Removed    []push.Skill    `json:"removed"`
-	Unchanged  int             `json:"unchanged"`
-	Refused    int             `json:"refused"`
-	Unreadable int             `json:"unreadable,omitempty"`
-	Complete   bool            `json:"complete"`
-	Files      int             `json:"files"`
-	Bytes      int64           `json:"bytes"`
-	Pruned     bool            `json:"pruned,omitempty"`
-	Kept       string          `json:"kept,omitempty"`
-	Secrets    []string        `json:"secrets,omitempty"`
-	Problems   []skill.Problem `json:"problems,omitempty"`
+	Store      string        `json:"store"`
+	DryRun     bool          `json:"dry_run"`
+	Generation int64         `json:"generation"`
+	TookMS     float64       `json:"took_ms"`
+	Shared     bool          `json:"shared"`
+	Unembedded string        `json:"unembedded,omitempty"`
+	Sources    []push.Source `json:"sources"`
 }
 
 func newPushCommand(e env) *cobra.Command {
@@ -185,23 +165,15 @@ func pushedSources(s *session, cmd *cobra.Command, settings *config.Settings, o 
 }
 
 func pushOf(r *push.Result, name string, dryRun bool, took time.Duration) pushResult {
-	out := pushResult{Store: name, DryRun: dryRun, Generation: r.After.Number, TookMS: figures.Milliseconds(took), Shared: r.Shared}
+	out := pushResult{Store: name, DryRun: dryRun, Generation: r.After.Number, TookMS: figures.Milliseconds(took), Shared: r.Shared, Sources: append([]push.Source{}, r.Sources...)}
 	if r.Unembedded != nil {
 		out.Unembedded = r.Unembedded.Error()
 	}
-	skills := func(list []push.Skill) []push.Skill { return append([]push.Skill{}, list...) }
-	out.Sources = mapped(r.Sources, func(s push.Source) pushedSource {
-		return pushedSource{
-			Source: s.Report.Source, Found: s.Found, Added: skills(s.Added), Changed: skills(s.Changed), Removed: skills(s.Removed),
-			Unchanged: s.Same, Refused: s.Refused, Unreadable: s.Unreadable, Complete: s.Complete,
-			Files: s.Files, Bytes: s.Bytes, Pruned: s.Pruned, Kept: s.Kept, Secrets: s.Secrets, Problems: s.Problems,
-		}
-	})
 	return out
 }
 
 func printPush(ui *screen, out pushResult, r *push.Result) error {
-	failed := slices.ContainsFunc(out.Sources, func(s pushedSource) bool { return s.Kept != "" })
+	failed := slices.ContainsFunc(out.Sources, func(s push.Source) bool { return s.Kept != "" })
 	if ui.json {
 		if err := ui.printJSON(out); err != nil {
 			return err
@@ -250,7 +222,7 @@ func pushText(ui *screen, out pushResult, r *push.Result) string {
 }
 
 // sourceLine is the line of one source.
-func sourceLine(s pushedSource, dryRun bool) string {
+func sourceLine(s push.Source, dryRun bool) string {
 	n := figures.Thousands
 	switch {
 	case s.Kept != "":

@@ -19,6 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/figures"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -61,14 +62,28 @@ type Result struct {
 
 // A Source is the difference between a source before and after.
 type Source struct {
-	index.Report
-	Added, Changed, Removed []Skill  // by path
-	Same                    int      // skills that can be used and have not changed
-	Files                   int      // whose content the catalog did not have
-	Bytes                   int64    // of these files
-	Pruned                  bool     // the source was removed
-	Secrets                 []string // paths of files that were left out, because of names that only secrets have
-	Kept                    string   // why the catalog keeps the source as it was; "" if it was pushed
+	Source     string          `json:"source"` // this, and what has no comment, as in Report
+	Found      int             `json:"found"`
+	Added      []Skill         `json:"added"` // by path, as the next two; not nil
+	Changed    []Skill         `json:"changed"`
+	Removed    []Skill         `json:"removed"`
+	Unchanged  int             `json:"unchanged"` // skills that can be used and have not changed
+	Refused    int             `json:"refused"`
+	Unreadable int             `json:"unreadable,omitempty"`
+	Complete   bool            `json:"complete"`
+	Files      int             `json:"files"`             // whose content the catalog did not have
+	Bytes      int64           `json:"bytes"`             // of these files
+	Pruned     bool            `json:"pruned,omitempty"`  // the source was removed
+	Kept       string          `json:"kept,omitempty"`    // why the catalog keeps the source as it was; "" if it was pushed
+	Secrets    []string        `json:"secrets,omitempty"` // paths of files that were left out, because of names that only secrets have
+	Problems   []skill.Problem `json:"problems,omitempty"`
+	Report     index.Report    `json:"-"` // of the index
+}
+
+// report takes over what the index has done.
+func (r *Source) report(did index.Report) {
+	r.Source, r.Found, r.Refused, r.Unreadable, r.Complete, r.Problems = did.Source, did.Found, did.Refused, did.Unreadable, did.Complete, did.Problems
+	r.Added, r.Changed, r.Removed, r.Report = []Skill{}, []Skill{}, []Skill{}, did
 }
 
 // A Skill is one skill of a Source.
@@ -194,8 +209,8 @@ func (s *pushed) sync(ctx context.Context, st store.Store, priority int) error {
 		o.Inline, e = true, s.Embedder
 	}
 	at := store.Source{Label: s.label, Priority: priority, Origin: s.Origins[s.label]}
-	s.result.Report, err = index.New(&joined{st, s}, e, &o).Sync(ctx, at, s.refs(ctx))
-	if err != nil {
+	did, err := index.New(&joined{st, s}, e, &o).Sync(ctx, at, s.refs(ctx))
+	if s.result.report(did); err != nil {
 		return err
 	}
 	if s.changing {
@@ -220,7 +235,7 @@ func (s *pushed) sync(ctx context.Context, st store.Store, priority int) error {
 // kept says why a source must not be pushed, after it was read; "" if it may be.
 func (s *pushed) kept(before int) string {
 	switch r := s.result; {
-	case r.Away:
+	case r.Report.Away:
 		return "it cannot be read here"
 	case r.Found == 0 && before > 0 && r.Complete:
 		return "no skill was found here, but the catalog has " + figures.Count(before, "skill") + " of it"
@@ -267,7 +282,7 @@ func (r *Source) compare(before, after map[string]store.Known) {
 		case old.Digest != now.Digest || old.Name != now.Name:
 			r.Changed = append(r.Changed, Skill{now.Name, p})
 		case now.Name != "":
-			r.Same++
+			r.Unchanged++
 		}
 	}
 	for p, old := range before {
@@ -302,7 +317,8 @@ func (p *pusher) prune(ctx context.Context, list []source.Source) (pruned []Sour
 			if err != nil {
 				return err
 			}
-			one := Source{Report: index.Report{Source: src.Label, Removed: len(before), Complete: true}, Pruned: true}
+			one := Source{Pruned: true}
+			one.report(index.Report{Source: src.Label, Removed: len(before), Complete: true})
 			one.compare(before, nil)
 			pruned = append(pruned, one)
 		}

@@ -71,7 +71,7 @@ func brief(r *push.Result) string {
 		}
 	}
 	for _, s := range r.Sources {
-		fmt.Fprintf(&b, "%s:", s.Report.Source)
+		fmt.Fprintf(&b, "%s:", s.Source)
 		names("+", s.Added)
 		names("~", s.Changed)
 		names("-", s.Removed)
@@ -409,7 +409,7 @@ func TestFirstDryRun(t *testing.T) {
 	for _, r := range []*push.Result{said, did} {
 		r.Shared, r.Unshared = false, nil
 		for i := range r.Sources {
-			r.Sources[i].Took = 0
+			r.Sources[i].Report.Took = 0
 		}
 	}
 	if diff := cmp.Diff(did, said, cmp.AllowUnexported(index.Report{})); diff != "" {
@@ -486,8 +486,8 @@ func TestFull(t *testing.T) {
 	does(t, st, nil, at(t, dir, "a", 1))
 	r := does(t, st, &push.Options{Full: true}, at(t, dir, "a", 1))
 	want(t, "full push", r, "a: 0 files")
-	if r.After.Number != 2 || r.Sources[0].Same != 2 || r.Sources[0].Report.Changed != 2 {
-		t.Errorf("generation %v, %d the same; %+v", r.After, r.Sources[0].Same, r.Sources[0].Report)
+	if r.After.Number != 2 || r.Sources[0].Unchanged != 2 || r.Sources[0].Report.Changed != 2 {
+		t.Errorf("generation %v, %d the same; %+v", r.After, r.Sources[0].Unchanged, r.Sources[0].Report)
 	}
 	served(t, st, dir, "a", "pdf", "git/ocr")
 }
