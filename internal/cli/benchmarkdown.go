@@ -48,16 +48,15 @@ func rankingRows(out *bench.Result) [][]string {
 	var rows [][]string
 	for _, s := range out.Sets {
 		m := named(s.Metrics)
-		row := []string{s.Set, strconv.Itoa(s.Skills), strconv.Itoa(s.Prompts), interval(m["hit@1"]), share(m["recall@5"]), interval(m["ndcg@10"]), "", ""}
-		for _, p := range s.Curve {
-			switch p.Rate {
-			case .03:
-				row[6] = interval(p.Coverage)
-			case .05:
-				row[7] = interval(p.Coverage)
+		at := func(rate float64) string {
+			for _, p := range s.Curve {
+				if p.Rate == rate {
+					return interval(p.Coverage)
+				}
 			}
+			return ""
 		}
-		rows = append(rows, row)
+		rows = append(rows, cells(s.Set, s.Skills, s.Prompts, interval(m["hit@1"]), share(m["recall@5"]), interval(m["ndcg@10"]), at(.03), at(.05)))
 	}
 	if m := named(out.Mean); len(out.Sets) > 1 {
 		rows = append(rows, []string{"**mean**", "", "", interval(m["hit@1"]), share(m["recall@5"]), interval(m["ndcg@10"]),
@@ -71,15 +70,15 @@ func gateRows(out *bench.Result) [][]string {
 	var rows [][]string
 	for _, s := range out.Sets {
 		g := s.Gate
-		row := []string{s.Set, fraction(g.Threshold), "", share(g.Coverage), number(g.Entries), number(g.PerPrompt), share(g.Right), "", "",
-			fmt.Sprintf("%.1f %%", 100*(1-g.Tokens/float64(max(1, g.AllTokens))))}
+		disturbed, own, other := "", "", ""
 		if g.None > 0 {
-			row[2] = interval(g.FalseInjection)
+			disturbed = interval(g.FalseInjection)
 		}
 		if s.NearMisses > 0 {
-			row[7], row[8] = share(g.NearOwn), share(g.NearAny)
+			own, other = share(g.NearOwn), share(g.NearAny)
 		}
-		rows = append(rows, row)
+		rows = append(rows, []string{s.Set, fraction(g.Threshold), disturbed, share(g.Coverage), number(g.Entries), number(g.PerPrompt), share(g.Right), own, other,
+			fmt.Sprintf("%.1f %%", 100*(1-g.Tokens/float64(max(1, g.AllTokens))))})
 	}
 	if m := named(out.Mean); len(out.Sets) > 1 {
 		rows = append(rows, []string{"**mean**", "", interval(m["false_injection"]), share(m["coverage"]), number(m["entries"]), number(m["per_prompt"]),
@@ -114,11 +113,11 @@ func partTable(out *bench.Result) [][]string {
 	var rows [][]string
 	add := func(set string, parts []bench.Part) {
 		for _, p := range parts {
-			row := []string{set, p.By + " " + p.Of, strconv.Itoa(p.Prompts), interval(p.Hit1), share(p.Recall5), share(p.NDCG10), ""}
+			covered := ""
 			if p.Coverage5 != nil {
-				row[6] = interval(*p.Coverage5)
+				covered = interval(*p.Coverage5)
 			}
-			rows = append(rows, row)
+			rows = append(rows, cells(set, p.By+" "+p.Of, p.Prompts, interval(p.Hit1), share(p.Recall5), share(p.NDCG10), covered))
 		}
 	}
 	for _, s := range out.Sets {

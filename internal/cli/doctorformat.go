@@ -110,12 +110,7 @@ func printRules(ui *screen, format string) error {
 // each finding.
 func printFindings(ui *screen, r *doctor.Report, all bool) error {
 	if !all {
-		width, ok := terminal(ui.stdout)
-		if !ok {
-			width = screenColumns
-		}
-		home, _ := os.UserHomeDir() // without one, paths are written in full
-		return ui.printText(ui.named(page{width, home}.summary(r)))
+		return ui.printText(ui.named(ui.page().summary(r)))
 	}
 	out := new(strings.Builder)
 	for _, f := range r.Findings {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -22,6 +23,16 @@ const (
 type page struct {
 	width int
 	home  string // "" means that there is none
+}
+
+// page returns the page of standard output.
+func (ui *screen) page() page {
+	width, ok := terminal(ui.stdout)
+	if !ok {
+		width = screenColumns
+	}
+	home, _ := os.UserHomeDir() // without one, paths are written in full
+	return page{width, home}
 }
 
 // line returns a text on one line of any width.

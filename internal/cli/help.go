@@ -202,9 +202,14 @@ func eventsHelp() string {
 
 // clientsHelp lists the clients in two columns: the first eight by column, others by line.
 func clientsHelp() string {
+	const rows = 4
 	all := client.All()
+	order := slices.Clone(all)
+	for i := range rows {
+		order[2*i], order[2*i+1] = all[i], all[i+rows]
+	}
 	var lines []string
-	for pair := range slices.Chunk(slices.Concat(all[:1], all[4:5], all[1:2], all[5:6], all[2:3], all[6:7], all[3:4], all[7:]), 2) {
+	for pair := range slices.Chunk(order, 2) {
 		line := fmt.Sprintf("  %-8s  %-13s  %-14s", pair[0].Name, pair[0].Title, kindsOf(pair[0]))
 		if len(pair) == 2 {
 			line += fmt.Sprintf("  %-8s  %-12s  %s", pair[1].Name, pair[1].Title, kindsOf(pair[1]))

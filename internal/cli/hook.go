@@ -85,7 +85,7 @@ func newHookCommand(e env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := e.session(cmd)
 			call.Arg = args[0]
-			if err := askServer(&call, cmd.Flags(), s.agent); err != nil {
+			if err := server.answer(&call, s.agent); err != nil {
 				return err
 			}
 			run := hookRun{session: s}

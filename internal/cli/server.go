@@ -57,15 +57,10 @@ func (s *serverFlags) client(connections int) (*apiclient.Client, error) {
 	return apiclient.New(s.url, &apiclient.Options{TokenEnv: s.tokenEnv, Insecure: s.insecure, Connections: connections})
 }
 
-// askServer has a hook ask the server of its flags, if they name one.
-func askServer(call *hook.Call, f *pflag.FlagSet, agent string) error {
-	var s serverFlags
-	var errs [3]error
-	s.url, errs[0] = f.GetString("url")
-	s.tokenEnv, errs[1] = f.GetString("token-env")
-	s.insecure, errs[2] = f.GetBool("insecure")
-	if err := errors.Join(errs[:]...); err != nil || s.url == "" {
-		return err
+// answer has a hook ask the server, if there is one.
+func (s *serverFlags) answer(call *hook.Call, agent string) error {
+	if s.url == "" {
+		return nil
 	}
 	c, err := s.client(1)
 	if err == nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -86,12 +85,9 @@ func runStatus(ctx context.Context, s *session, program string) error {
 	if s.json {
 		return s.printJSON(now)
 	}
-	width := 80
-	if w, ok := terminal(s.stdout); ok {
-		width = min(w, 100)
-	}
-	home, _ := os.UserHomeDir() // without one, paths are shown as they are
-	return s.printText(statusScreen{now, program, home, width, s.start}.String())
+	p := s.page()
+	p.width = min(p.width, 100)
+	return s.printText(statusScreen{now, program, p, s.start}.String())
 }
 
 // openForStatus opens the catalog without bringing it up to date.
@@ -118,9 +114,8 @@ func buildingIn(state string) func(db string) bool {
 type statusScreen struct {
 	*status.Status
 	program string
-	home    string
-	width   int
-	now     time.Time
+	page
+	now time.Time
 }
 
 // A line of the screen: what it is about, and what it says.

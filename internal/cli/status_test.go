@@ -58,7 +58,7 @@ func TestStatusScreen(t *testing.T) {
 		"broken":  {broken, "Catalog   cannot be used: ~/config.yaml:1: "},
 		"new":     {fresh, "Welcome. "},
 	} {
-		screen := statusScreen{c.Status, "skills", "/home/ann", 80, time.Now()}.String()
+		screen := statusScreen{c.Status, "skills", page{80, "/home/ann"}, time.Now()}.String()
 		if n := strings.Count(screen, "\n"); n > 24 {
 			t.Errorf("%s: %d lines\n%s", name, n, screen)
 		}
@@ -67,7 +67,7 @@ func TestStatusScreen(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", name, c.want, screen)
 		}
 	}
-	screen := statusScreen{crowded(), "repertoire", "/home/ann", 80, time.Now()}.String()
+	screen := statusScreen{crowded(), "repertoire", page{80, "/home/ann"}, time.Now()}.String()
 	for _, want := range []string{"16,201 skills offered, 3,900 not", " 4,015  in 2 more places", "1 hour ago, claude: code-review", "Proposals 12 changes", "at least 1,799 skills with flaws (\"repertoire", "\nNext      repertoire "} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("no %q in\n%s", want, screen)
