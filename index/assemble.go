@@ -17,7 +17,12 @@ import (
 // A compiler makes snapshots of what the store holds.
 type compiler struct {
 	*catalog
-	counts *counter
+	counts    *counter
+	sentences *counter // of the contextual encoder
+}
+
+func newCompiler(c *catalog) compiler {
+	return compiler{c, &counter{catalog: c, embedder: c.embedder}, &counter{catalog: c, embedder: c.opts.Contextual, texts: 1}}
 }
 
 // assemble makes the set of the current generation: from the newest compiled base
@@ -64,6 +69,9 @@ type assembler struct {
 	models [snapshot.Spaces]snapshot.Model // whose vectors the snapshots hold
 }
 
+// sentences is the contextual encoder, if there are vectors of it.
+func (a *assembler) sentences() *snapshot.Model { return &a.models[snapshot.Sentences] }
+
 // model returns the model whose vectors rank; its name is "" if text ranks alone.
 func (a *assembler) model() *snapshot.Model { return &a.models[snapshot.Words] }
 
@@ -85,9 +93,28 @@ func (c *compiler) begin(ctx context.Context, r store.Reader) (*assembler, error
 	a.Texts, a.Embedded = own.Texts, own.Embedded
 	if a.ranks != nil {
 		a.model().Name = a.ranks.Model()
-		a.model().Dim, err = dimOf(ctx, r, a.model().Name)
+		if a.model().Dim, err = dimOf(ctx, r, a.model().Name); err != nil {
+			return nil, err
+		}
 	}
-	return a, err
+	return a, c.countSentences(ctx, a)
+}
+
+// countSentences finds out what the contextual encoder has embedded.
+func (c *compiler) countSentences(ctx context.Context, a *assembler) error {
+	e := c.opts.Contextual
+	if e == nil {
+		return nil
+	}
+	covered, err := c.sentences.count(ctx, a.r)
+	if err != nil || covered.Embedded == 0 {
+		return err
+	}
+	dim, err := dimOf(ctx, a.r, e.Model())
+	if err == nil && dim > 0 {
+		*a.sentences(), a.Sentences = snapshot.Model{Name: e.Model(), Dim: dim}, covered.Embedded
+	}
+	return err
 }
 
 // meta returns the description of a snapshot of this generation.
@@ -162,7 +189,7 @@ func (a *assembler) openBase(ctx context.Context, old *snapshot.Set) (*snapshot.
 			continue
 		}
 		m := base.Meta()
-		rows, ok, err := a.r.Changes(ctx, m.Generation, a.model().Name)
+		rows, ok, err := changedRows(ctx, a.r, m.Generation, a.models)
 		if err == nil && ok && m.Models == a.models {
 			c := changes{rows: rows}
 			c.entries, err = a.r.Entries(ctx, append([]int64{}, rows...))
@@ -174,6 +201,23 @@ func (a *assembler) openBase(ctx context.Context, old *snapshot.Set) (*snapshot.
 		}
 	}
 	return nil, changes{}, nil
+}
+
+// changedRows returns the rows of the skills that have changed since a generation, or have new
+// vectors by one of the models, see store.Reader.Changes.
+func changedRows(ctx context.Context, r store.Reader, since store.Generation, models [snapshot.Spaces]snapshot.Model) (rows []int64, ok bool, err error) {
+	for s, m := range models {
+		if s > 0 && m.Name == "" {
+			continue
+		}
+		more, ok, err := r.Changes(ctx, since, m.Name)
+		if err != nil || !ok {
+			return nil, false, err
+		}
+		rows = append(rows, more...)
+	}
+	slices.Sort(rows)
+	return slices.Compact(rows), true, nil
 }
 
 // delta returns the content of a snapshot that replaces the changed skills of a base
@@ -288,14 +332,14 @@ func inMemory(m snapshot.Meta, docs iter.Seq2[*snapshot.Document, error]) (*snap
 func (a *assembler) documents(ctx context.Context, entries []store.Entry, bodies bool) iter.Seq2[*snapshot.Document, error] {
 	return func(yield func(*snapshot.Document, error) bool) {
 		for part := range slices.Chunk(entries, bulk) {
-			rankings, err := a.rankings(ctx, part)
+			rankings, sentences, err := a.rankings(ctx, part)
 			for i := range part {
 				if part[i].Refused && err == nil {
 					continue
 				}
 				var d *snapshot.Document
 				if err == nil {
-					d, err = a.document(&part[i], rankings[part[i].Row], bodies)
+					d, err = a.document(&part[i], rankings[part[i].Row], sentences[part[i].Row], bodies)
 				}
 				if !yield(d, err) || err != nil {
 					return
@@ -308,15 +352,19 @@ func (a *assembler) documents(ctx context.Context, entries []store.Entry, bodies
 // bulk is how many skills are read at a time.
 const bulk = 256
 
-// rankings returns what ranking needs about each of the entries, by row.
-func (a *assembler) rankings(ctx context.Context, entries []store.Entry) (map[int64]store.Ranking, error) {
+// rankings returns what ranking needs about each of the entries, by row, and the vectors of the
+// contextual encoder.
+func (a *assembler) rankings(ctx context.Context, entries []store.Entry) (all map[int64]store.Ranking, sentences map[int64][]store.Vector, err error) {
 	rows := make([]int64, 0, len(entries))
 	for i := range entries {
 		if !entries[i].Refused {
 			rows = append(rows, entries[i].Row)
 		}
 	}
-	return a.r.Rankings(ctx, a.model().Name, rows)
+	if all, err = a.r.Rankings(ctx, a.model().Name, rows); err == nil && a.sentences().Name != "" {
+		sentences, err = a.r.Vectors(ctx, a.sentences().Name, rows)
+	}
+	return all, sentences, err
 }
 
 // ahead runs seq in a goroutine and buffers up to 64 values ahead of the consumer.
@@ -351,7 +399,7 @@ func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 	}
 }
 
-func (a *assembler) document(e *store.Entry, r store.Ranking, bodies bool) (d *snapshot.Document, err error) {
+func (a *assembler) document(e *store.Entry, r store.Ranking, sentences []store.Vector, bodies bool) (d *snapshot.Document, err error) {
 	d = newDocument(e)
 	d.Terms, d.Sketch = r.Terms, r.Sketch
 	if !bodies {
@@ -362,6 +410,7 @@ func (a *assembler) document(e *store.Entry, r store.Ranking, bodies bool) (d *s
 	if a.ranks != nil {
 		d.Vectors = vectorsOf(r.Vectors, a.model().Dim)
 	}
+	d.Vectors[snapshot.Sentence] = sentenceOf(sentences, a.sentences().Dim)
 	return d, nil
 }
 
@@ -400,4 +449,13 @@ func vectorsOf(list []store.Vector, dim int) snapshot.Vectors {
 		return snapshot.Vectors{} // opposite vectors cancel out; the skill ranks by text
 	}
 	return snapshot.Vectors{snapshot.Description: description, snapshot.Full: sum}
+}
+
+// sentenceOf returns the vector of name and description by the contextual encoder, nil if there
+// is none of this dimension.
+func sentenceOf(list []store.Vector, dim int) embed.Vector {
+	if len(list) == 0 || list[0].Ordinal != 0 || len(list[0].Values) != dim || embed.Unit(list[0].Values) != nil {
+		return nil
+	}
+	return list[0].Values
 }

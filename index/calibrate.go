@@ -20,9 +20,9 @@ type Calibrator interface {
 	Due(s *snapshot.Set) bool
 	// Prompts returns the prompts that need no skill.
 	Prompts() ([]string, error)
-	// Calibrate ranks the prompts in the set. vectors are theirs by the embedder e, whose
-	// vectors the set holds; both are nil if text alone ranks.
-	Calibrate(ctx context.Context, s *snapshot.Set, e embed.Embedder, vectors []embed.Vector) (*snapshot.Calibration, error)
+	// Calibrate ranks the prompts in the set. points are where they are in the spaces of the
+	// set; the embedder e made those of words, and is nil if there are none.
+	Calibrate(ctx context.Context, s *snapshot.Set, e embed.Embedder, points []snapshot.Point) (*snapshot.Calibration, error)
 }
 
 // Calibrate ranks prompts that need no skill in the published set, and keeps what they
@@ -136,11 +136,24 @@ func (x *calibrating) failed(ctx context.Context, err error) error {
 // rank ranks the prompts in a set and writes the calibration.
 func (x *calibrating) rank(ctx context.Context, s *snapshot.Set, c Calibrator) error {
 	e := x.embedderFor(s.Model())
-	vectors, err := x.promptVectors(ctx, s, e, c)
+	prompts, err := c.Prompts()
 	if err != nil {
 		return err
 	}
-	found, err := c.Calibrate(ctx, s, e, vectors)
+	points := make([]snapshot.Point, len(prompts))
+	for space, by := range [snapshot.Spaces]embed.Embedder{snapshot.Words: e, snapshot.Sentences: x.opts.Contextual} {
+		if m := s.Models()[space]; by == nil || m.Name != by.Model() {
+			continue
+		}
+		vectors, err := x.promptVectors(ctx, s, by, s.Models()[space].Dim, prompts)
+		if err != nil {
+			return err
+		}
+		for i, v := range vectors {
+			points[i][space] = v
+		}
+	}
+	found, err := c.Calibrate(ctx, s, e, points)
 	if err == nil {
 		err = x.dir.WriteCalibration(found)
 	}
@@ -149,19 +162,12 @@ func (x *calibrating) rank(ctx context.Context, s *snapshot.Set, c Calibrator) e
 
 // promptVectors returns the vectors of the prompts for a set. It embeds them once for each
 // model and dimension: a server may be slow and cost money.
-func (x *calibrating) promptVectors(ctx context.Context, s *snapshot.Set, e embed.Embedder, c Calibrator) ([]embed.Vector, error) {
-	if e == nil {
-		return nil, nil
-	}
-	prompts, err := c.Prompts()
-	if err != nil {
-		return nil, err
-	}
+func (x *calibrating) promptVectors(ctx context.Context, s *snapshot.Set, e embed.Embedder, dim int, prompts []string) (vectors []embed.Vector, err error) {
 	if b, ok := e.(embed.Calibrated); ok && b.Calibrated() { // the built-in one, which is faster than a file
 		return e.Embed(ctx, embed.Query, prompts)
 	}
-	key := fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %d %q", e.Model(), s.Dim(), prompts)))
-	vectors := x.dir.PromptVectors(s.Catalog, key)
+	key := fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %d %q", e.Model(), dim, prompts)))
+	vectors = x.dir.PromptVectors(s.Catalog, key)
 	if len(vectors) == len(prompts) {
 		return vectors, nil
 	}
@@ -169,7 +175,7 @@ func (x *calibrating) promptVectors(ctx context.Context, s *snapshot.Set, e embe
 	if err == nil && len(vectors) != len(prompts) {
 		err = fmt.Errorf("the embedder answered with %d vectors for %d texts", len(vectors), len(prompts))
 	}
-	other := func(v embed.Vector) bool { return len(v) != s.Dim() }
+	other := func(v embed.Vector) bool { return len(v) != dim }
 	if err == nil && slices.ContainsFunc(vectors, other) { // never kept: the next answer may be right
 		err = errors.New("the embedder answered with another dimension")
 	}

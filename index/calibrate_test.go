@@ -211,9 +211,9 @@ type counted struct {
 	n int
 }
 
-func (c *counted) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Embedder, vectors []embed.Vector) (*snapshot.Calibration, error) {
+func (c *counted) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Embedder, points []snapshot.Point) (*snapshot.Calibration, error) {
 	c.n++
-	return c.Calibrator.Calibrate(ctx, s, e, vectors)
+	return c.Calibrator.Calibrate(ctx, s, e, points)
 }
 
 // TestCalibrateUnwritable: when the file cannot be written, a schedule does not rank all

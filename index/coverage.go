@@ -38,8 +38,12 @@ func (c Coverage) String() string {
 // A counter counts the texts that have vectors.
 type counter struct {
 	*catalog
-	last atomic.Pointer[Coverage] // the last count for the embedder's model
+	embedder embed.Embedder           // nil when there is none
+	texts    int                      // of a skill that it embeds; 0 means all
+	last     atomic.Pointer[Coverage] // the last count for the embedder's model
 }
+
+func (n *counter) space() store.Space { return store.Space{Model: n.embedder.Model(), Texts: n.texts} }
 
 // learn takes over the count of a published set, unless there has been one.
 func (n *counter) learn(s *snapshot.Set) {
@@ -57,16 +61,16 @@ func (n *counter) count(ctx context.Context, db store.Reader) (Coverage, error) 
 	if err != nil {
 		return Coverage{}, err
 	}
-	model := n.embedder.Model()
+	space := n.space()
 	if c := n.last.Load(); c != nil && c.generation == state.Generation {
 		return *c, nil
 	} else if c != nil && c.all() && c.Texts > 0 {
-		rows, ok, err := db.Changes(ctx, c.generation, model)
+		rows, ok, err := db.Changes(ctx, c.generation, space.Model)
 		if err != nil {
 			return Coverage{}, err
 		}
 		if ok {
-			texts, embedded, err := db.Coverage(ctx, model, append([]int64{}, rows...))
+			texts, embedded, err := db.Coverage(ctx, space, append([]int64{}, rows...))
 			if err != nil {
 				return Coverage{}, err
 			}
@@ -78,7 +82,7 @@ func (n *counter) count(ctx context.Context, db store.Reader) (Coverage, error) 
 			}
 		}
 	}
-	c, err := coverageBy(ctx, db, model)
+	c, err := coverageBy(ctx, db, space)
 	if err != nil {
 		return c, err
 	}
@@ -101,7 +105,7 @@ func (n *counter) answering(ctx context.Context, r store.Reader) (embed.Embedder
 		return n.embedder, hybrid, own, err
 	}
 	if old := n.opts.Fallback; old != nil {
-		c, err := coverageBy(ctx, r, old.Model())
+		c, err := coverageBy(ctx, r, store.Space{Model: old.Model()})
 		if err != nil || c.complete() {
 			return old, fmt.Sprintf("hybrid (%s; %s)", old.Model(), own), own, err
 		}
@@ -109,16 +113,16 @@ func (n *counter) answering(ctx context.Context, r store.Reader) (embed.Embedder
 	return nil, fmt.Sprintf("text (%s)", own), own, nil
 }
 
-// coverageBy counts the texts that have a vector of the model.
-func coverageBy(ctx context.Context, db store.Reader, model string) (c Coverage, err error) {
-	c.Texts, c.Embedded, err = db.Coverage(ctx, model, nil)
+// coverageBy counts the texts of a space that have a vector.
+func coverageBy(ctx context.Context, db store.Reader, s store.Space) (c Coverage, err error) {
+	c.Texts, c.Embedded, err = db.Coverage(ctx, s, nil)
 	return c, err
 }
 
 // CoverageBy returns how many texts a catalog has, and how many of them have a vector of
 // the model.
 func CoverageBy(ctx context.Context, r store.Reader, model string) (c Coverage, err error) {
-	if c, err = coverageBy(ctx, r, model); err == nil {
+	if c, err = coverageBy(ctx, r, store.Space{Model: model}); err == nil {
 		c.Dim, err = dimOf(ctx, r, model)
 	}
 	return c, err

@@ -12,12 +12,14 @@ import (
 // embedBatch is how many skills have their texts embedded at a time.
 const embedBatch = 16
 
-// Vectors gives the texts in a store the vectors that they lack.
+// Vectors gives the texts in a store the vectors of an embedder that they lack.
 type Vectors struct {
 	*counter
 	embedding chan struct{} // holds one element while Embed runs
 	dropped   bool          // the vectors of other models are removed; guarded by embedding
 }
+
+func newVectors(n *counter) *Vectors { return &Vectors{counter: n, embedding: make(chan struct{}, 1)} }
 
 // Embed computes the missing vectors of the embedder. It stores them in
 // small batches, so that an interrupted run resumes where it stopped. Only one
@@ -39,7 +41,7 @@ func (v *Vectors) Embed(ctx context.Context, progress func(done, all int)) error
 	if err == nil && !c.all() {
 		c, err = v.embedMissing(ctx, c, progress)
 	}
-	if err != nil || !c.all() || c.Texts == 0 {
+	if err != nil || !c.all() || c.Texts == 0 || v.embedder != v.catalog.embedder {
 		return err
 	}
 	return v.dropOthers(ctx)
@@ -54,7 +56,7 @@ func (v *Vectors) embedMissing(ctx context.Context, c Coverage, progress func(do
 		defer c.Close() // it closes what was open for reading, or is damaged
 	}
 	for {
-		missing, err := v.store.Unembedded(ctx, model, after, embedBatch)
+		missing, err := v.store.Unembedded(ctx, v.space(), after, embedBatch)
 		if err != nil {
 			return Coverage{}, err
 		}
@@ -112,7 +114,7 @@ func (v *Vectors) embedSkills(ctx context.Context, model string, missing []store
 // that cannot be used costs time only.
 func (v *Vectors) packed(ctx context.Context, model string, list []text) (hashes, vectors [][]byte, err error) {
 	cache := v.opts.Cache
-	if cache == nil || v.opts.Inline {
+	if cache == nil || v.opts.Inline && v.embedder == v.catalog.embedder {
 		return packTexts(ctx, v.embedder, list)
 	}
 	for _, t := range list {
@@ -133,7 +135,7 @@ func (v *Vectors) packed(ctx context.Context, model string, list []text) (hashes
 	return hashes, vectors, err
 }
 
-// dropOthers removes the vectors of other models, once in its life: two
+// dropOthers removes the vectors of models that are in use no more, once in its life: two
 // programs that open one catalog with different embedders must not delete each
 // other's vectors again and again.
 func (v *Vectors) dropOthers(ctx context.Context) error {
@@ -144,9 +146,18 @@ func (v *Vectors) dropOthers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	own := v.embedder.Model()
-	if slices.ContainsFunc(models, func(m store.Model) bool { return m.Name != own }) {
-		err = v.store.Update(ctx, func(tx store.Tx) error { return tx.DropModels(own) })
+	models = slices.DeleteFunc(models, func(m store.Model) bool {
+		return m.Name == v.embedder.Model() || v.opts.Contextual != nil && m.Name == v.opts.Contextual.Model()
+	})
+	if len(models) > 0 {
+		err = v.store.Update(ctx, func(tx store.Tx) error {
+			for _, m := range models {
+				if err := tx.DropModel(m.Name); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
 	v.dropped = err == nil
 	return err

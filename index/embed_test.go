@@ -15,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/cache"
 )
 
@@ -39,7 +40,7 @@ func TestEmbedResumes(t *testing.T) {
 	if err := x.Embed(t.Context(), nil); !errors.Is(err, searchtest.ErrEmbed) {
 		t.Errorf("error %v, want %v", err, searchtest.ErrEmbed)
 	}
-	if _, done, err := x.Store.Coverage(t.Context(), "fake", nil); done != fail || err != nil {
+	if _, done, err := x.Store.Coverage(t.Context(), store.Space{Model: "fake"}, nil); done != fail || err != nil {
 		t.Errorf("%d texts are embedded, %v; want the %d before the failure", done, err, fail)
 	}
 	if got, want := modeOf(t, x), fmt.Sprintf("text (%d of %d texts embedded)", fail, n); got != want {
@@ -101,7 +102,7 @@ func TestEmbedKeepsWholeTexts(t *testing.T) {
 	if err := x.Embed(t.Context(), nil); !errors.Is(err, searchtest.ErrEmbed) {
 		t.Errorf("error %v, want %v", err, searchtest.ErrEmbed)
 	}
-	if texts, done, err := x.Store.Coverage(t.Context(), "fake", nil); texts != 2 || done != 1 || err != nil {
+	if texts, done, err := x.Store.Coverage(t.Context(), store.Space{Model: "fake"}, nil); texts != 2 || done != 1 || err != nil {
 		t.Errorf("%d of %d texts are embedded, %v; want the description of 2", done, texts, err)
 	}
 }
@@ -114,7 +115,7 @@ func TestInline(t *testing.T) {
 	e := new(searchtest.Embedder).FailAfter(fail)
 	x := searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, &searchtest.Options{Index: index.Options{Inline: true}})
 	searchtest.Sync(t, x, "a", searchtest.Many(20).Refs())
-	if _, done, err := x.Store.Coverage(t.Context(), "fake", nil); done != fail || err != nil {
+	if _, done, err := x.Store.Coverage(t.Context(), store.Space{Model: "fake"}, nil); done != fail || err != nil {
 		t.Errorf("%d texts are embedded, %v; want the %d before the failure", done, err, fail)
 	}
 	e.FailAfter(0)
@@ -122,7 +123,7 @@ func TestInline(t *testing.T) {
 	src := searchtest.Many(20)
 	src["skill-03"] = searchtest.Skill("skill-03", "edited topic3 fruit", "with a body")
 	searchtest.Sync(t, x, "a", src.Refs())
-	if texts, done, err := x.Store.Coverage(t.Context(), "fake", nil); texts != 21 || done != 21 || err != nil {
+	if texts, done, err := x.Store.Coverage(t.Context(), store.Space{Model: "fake"}, nil); texts != 21 || done != 21 || err != nil {
 		t.Errorf("%d of %d texts are embedded, %v; want all of 21", done, texts, err)
 	}
 	e.Embedded()
@@ -202,7 +203,7 @@ func TestSwitch(t *testing.T) {
 		t.Errorf("error %v, want %v", err, searchtest.ErrEmbed)
 	}
 	check("at 90 %", "hybrid", "next")
-	if _, done, err := x.Store.Coverage(t.Context(), "old", nil); done != n || err != nil {
+	if _, done, err := x.Store.Coverage(t.Context(), store.Space{Model: "old"}, nil); done != n || err != nil {
 		t.Errorf("at 90 %% %d old vectors are left, %v", done, err)
 	}
 	next.FailAfter(0)

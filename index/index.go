@@ -27,6 +27,8 @@ type Index struct {
 	*Syncer    // sources → store
 	*Vectors   // texts in the store → vectors in the store
 	*Publisher // store → snapshots
+	// Contextual gives vectors of Options.Contextual, as Vectors does of the embedder.
+	Contextual *Vectors
 }
 
 // Options of New and NewMirror; nil means all defaults.
@@ -41,6 +43,9 @@ type Options struct {
 	// rank while fewer than 90 % of the texts have a vector of the new embedder,
 	// provided that at least 90 % have one of the fallback.
 	Fallback embed.Embedder
+	// Contextual is an encoder whose vectors of names and descriptions rank beside those of the
+	// embedder; nil means none. What it has not embedded yet ranks without it.
+	Contextual embed.Embedder
 	// Cache keeps the vectors of a slow embedder for all catalogs of the machine; nil means
 	// none.
 	Cache Cache
@@ -82,8 +87,8 @@ func New(st store.Store, embedder embed.Embedder, opts *Options) *Index {
 	if a, ok := st.(store.Announcer); ok && c.dir != nil {
 		a.BeforeChange(c.dir.Withdraw)
 	}
-	v := &Vectors{counter: &counter{catalog: c}, embedding: make(chan struct{}, 1)}
-	return &Index{&Syncer{c}, v, newPublisher(c, v.counter)}
+	x := newCompiler(c)
+	return &Index{&Syncer{c}, newVectors(x.counts), newPublisher(x), newVectors(x.sentences)}
 }
 
 // catalog holds what Syncer, Vectors and Publisher share, and what a Mirror needs of it. It never changes.
@@ -118,6 +123,9 @@ func (c *catalog) key() string {
 		if c.opts.Fallback != nil {
 			fmt.Fprintf(h, "%q", c.opts.Fallback.Model())
 		}
+	}
+	if c.opts.Contextual != nil {
+		fmt.Fprintf(h, "contextual %q", c.opts.Contextual.Model())
 	}
 	fmt.Fprintf(h, "%v", *c.opts.Weights)
 	return fmt.Sprintf("%x", h.Sum(nil)[:4])

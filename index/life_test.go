@@ -129,11 +129,11 @@ type counting struct {
 	counts int
 }
 
-func (c *counting) Coverage(ctx context.Context, model string, rows []int64) (texts, embedded int, err error) {
+func (c *counting) Coverage(ctx context.Context, s store.Space, rows []int64) (texts, embedded int, err error) {
 	if rows == nil {
 		c.counts++
 	}
-	return c.Store.Coverage(ctx, model, rows)
+	return c.Store.Coverage(ctx, s, rows)
 }
 
 // TestEmbedProgress: progress counts up to all texts, a batch at a time, and does

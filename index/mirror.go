@@ -42,7 +42,7 @@ type Mirror struct {
 func NewMirror(st store.Store, embedder embed.Embedder, opts *Options) *Mirror {
 	c := newCatalog(st, embedder, opts)
 	return &Mirror{
-		compiler: compiler{c, &counter{catalog: c}}, currentSet: currentSet{dir: c.dir}, calibrating: calibrating{catalog: c},
+		compiler: newCompiler(c), currentSet: currentSet{dir: c.dir}, calibrating: calibrating{catalog: c},
 	}
 }
 

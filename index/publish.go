@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -193,11 +194,13 @@ func (p *Publisher) outgrown(ctx context.Context, r store.Reader, base store.Gen
 	if err != nil || base == now.Generation {
 		return false, err
 	}
-	model := ""
-	if p.embedder != nil {
-		model = p.embedder.Model()
+	var models [snapshot.Spaces]snapshot.Model
+	for space, e := range [snapshot.Spaces]embed.Embedder{snapshot.Words: p.embedder, snapshot.Sentences: p.opts.Contextual} {
+		if e != nil {
+			models[space].Name = e.Model()
+		}
 	}
-	rows, known, err := r.Changes(ctx, base, model)
+	rows, known, err := changedRows(ctx, r, base, models)
 	return !known || now.Found <= smallCatalog || tooLarge(len(rows), now.Found, true), err
 }
 

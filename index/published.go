@@ -23,10 +23,10 @@ type Publisher struct {
 	calibrating calibrating
 }
 
-func newPublisher(c *catalog, counts *counter) *Publisher {
+func newPublisher(x compiler) *Publisher {
 	return &Publisher{
-		compiler: compiler{c, counts}, currentSet: currentSet{dir: c.dir},
-		seals: seals{catalog: c}, calibrating: calibrating{catalog: c},
+		compiler: x, currentSet: currentSet{dir: x.dir},
+		seals: seals{catalog: x.catalog}, calibrating: calibrating{catalog: x.catalog},
 	}
 }
 

@@ -8,6 +8,7 @@ const (
 	Text        Leg = iota // BM25 of the full text; none is no match
 	Description            // cosine of the prompt with the description
 	Full                   // cosine of the prompt with the full text
+	Sentence               // cosine of the prompt with name and description, by a contextual encoder
 	Legs                   // how many there are
 )
 
@@ -20,7 +21,15 @@ var legs = [Legs]struct {
 	Text:        {name: "text", weight: 1},
 	Description: {"description vector", 1.2, Spread{-.002, .073}},
 	Full:        {"full vector", 1.2, Spread{0, .079}},
+	Sentence:    {name: "sentence vector", weight: 2.5},
 }
+
+// The encoder's cosine of a prompt and a skill is near to this line of the sum of the
+// embedder's: a fit to the candidates of the dev sets.
+const (
+	sentenceBase  = .013
+	sentenceSlope = .24
+)
 
 func (l Leg) String() string { return legs[l].name }
 
@@ -36,9 +45,10 @@ func (v *Values) Set(l Leg, value float64) { v.values[l], v.has[l] = value, true
 // Value returns the value of a leg, 0 for none.
 func (v *Values) Value(l Leg) float64 { return v.values[l] }
 
-// Near reports whether a vector leg has a value, and returns the sum of them.
+// CosineSum returns the sum of the cosines with the vectors of the embedder; ok is false if there
+// are none.
 func (v *Values) CosineSum() (sum float64, ok bool) {
-	for l := Text + 1; l < Legs; l++ {
+	for l := Description; l <= Full; l++ {
 		sum, ok = sum+v.values[l], ok || v.has[l]
 	}
 	return sum, ok
@@ -48,6 +58,8 @@ func (v *Values) CosineSum() (sum float64, ok bool) {
 type norms struct {
 	has  [Legs]bool    // a candidate has a value
 	norm [Legs]float64 // of Text the BM25 that counts 1, of the others the mean
+
+	sentences float64 // share of the candidates that have a value of Sentence
 }
 
 // normsOf computes the norms, adding up in the given order.
@@ -65,6 +77,7 @@ func normsOf(candidates []Candidate, full float64, order []int32) (n norms) {
 		}
 	}
 	n.has[Text] = n.norm[Text] > 0
+	n.sentences = count[Sentence] / float64(max(1, len(candidates)))
 	for l := Text + 1; l < Legs; l++ {
 		if n.has[l] = count[l] > 0; n.has[l] {
 			n.norm[l] /= count[l]
@@ -74,15 +87,24 @@ func normsOf(candidates []Candidate, full float64, order []int32) (n norms) {
 }
 
 // appendTo appends the terms of the legs. A skill for which a vector leg has no value gets the
-// mean, so that it has neither an advantage nor a disadvantage.
+// mean, so that it has neither an advantage nor a disadvantage; but what the encoder would say
+// follows roughly from what the embedder says. Where only some skills have its value, the others
+// must not lose against all that it finds near, so a value counts for the share of them: with
+// the vectors of half of the skills, Hit@1 on five dev sets is .632, with the plain values .621,
+// without the encoder .614, and with a quarter of the vectors .613, .608 and .614.
 func (n *norms) appendTo(terms []Term, v *Values, weights *[Legs]float64) []Term {
 	for l := range Legs {
 		value := n.norm[l]
-		switch {
+		switch near, ok := v.CosineSum(); {
 		case !n.has[l]:
 			continue
 		case l == Text:
 			value = v.values[Text] / n.norm[Text]
+		case l == Sentence && ok:
+			value = sentenceBase + sentenceSlope*near
+			if v.has[l] {
+				value += n.sentences * (v.values[l] - value)
+			}
 		case v.has[l]:
 			value = v.values[l]
 		}
@@ -109,9 +131,9 @@ func Reference() (s Scale) {
 	return s
 }
 
-// Known reports whether the cosines were measured, and vary.
+// Known reports whether the cosines of the embedder were measured, and vary.
 func (s *Scale) Known() bool {
-	for l := Text + 1; l < Legs; l++ {
+	for l := Description; l <= Full; l++ {
 		if !(s[l].Deviation > 0) {
 			return false
 		}
@@ -120,7 +142,7 @@ func (s *Scale) Known() bool {
 }
 
 // Rescale turns a cosine on this scale into what the built-in model would find. Where nothing
-// was measured, that is the cosine itself.
+// was measured, as of the encoder, of which there is only one, that is the cosine itself.
 func (s *Scale) Rescale(l Leg, cosine float64) float64 {
 	if s[l].Deviation == 0 {
 		return cosine

@@ -156,6 +156,31 @@ func TestOrderShuffled(t *testing.T) {
 	}
 }
 
+// TestOrderSentences: where an encoder knows only some skills, the others get what it would
+// probably say, and what it says counts for the share of those that it knows.
+func TestOrderSentences(t *testing.T) {
+	known, other := rank.Candidate{ID: "a", Values: values(1, .2, .2, .6)}, rank.Candidate{ID: "b", Values: values(1, .2, .2)}
+	sentence := func(all ...rank.Candidate) (list []float64) {
+		for _, s := range rank.Order(all, 0, rank.Defaults()) {
+			for _, term := range s.Terms {
+				if term.Name == rank.Sentence.String() {
+					list = append(list, term.Value)
+				}
+			}
+		}
+		return list
+	}
+	if got := sentence(known); !slices.Equal(got, []float64{.6}) {
+		t.Errorf("known alone: %v, want its cosine", got)
+	}
+	if got := sentence(other); got != nil {
+		t.Errorf("without any vector: %v, want no such term", got)
+	}
+	if got := sentence(known, other); len(got) != 2 || got[1] < .05 || got[1] > .2 || math.Abs(got[0]-(.6+got[1])/2) > 1e-9 {
+		t.Errorf("one of two known: %v, want something usual for the other, and halfway to it", got)
+	}
+}
+
 // TestOrderMonotone: a higher value of any feature never lowers a candidate's rank.
 func TestOrderMonotone(t *testing.T) {
 	features := map[string]func(*rank.Candidate){

@@ -82,24 +82,23 @@ func (c *Calibrator) all() []*Agent { return append([]*Agent{nil}, c.agents...) 
 
 // Calibrate ranks the prompts in the set as a search does, on all processors. What the set
 // knows of other agents already is kept: another program may have configured them.
-func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Embedder, vectors []embed.Vector) (*snapshot.Calibration, error) {
+func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Embedder, points []snapshot.Point) (*snapshot.Calibration, error) {
 	x := c.ranker
 	prompts, err := backgroundPrompts()
 	if err != nil {
 		return nil, err
 	}
-	if vectors != nil && (len(vectors) != len(prompts) || len(vectors[0]) != s.Dim()) {
-		return nil, errors.New("the embedder answered with another number of vectors or another dimension")
+	if len(points) != len(prompts) {
+		return nil, fmt.Errorf("there are vectors of %d prompts, and %d prompts", len(points), len(prompts))
 	}
-	points := points(vectors)
 	found := &snapshot.Calibration{
-		Catalog: s.Catalog, Method: x.method(), Model: s.Model(), Base: s.BaseGeneration(), Skills: s.Offered(),
+		Catalog: s.Catalog, Method: x.method(), Model: s.Model(), Base: s.BaseGeneration(), Skills: s.Offered(), Encoder: s.Models()[snapshot.Sentences].Name, Sentences: s.Sentences,
 		Demands: make(map[string]snapshot.Demands),
 	}
 	if x.outdated(s) == "" && s.Calibration.Base == found.Base && len(s.Calibration.Demands) < maxScopes+len(c.agents) {
 		maps.Copy(found.Demands, s.Calibration.Demands)
 		found.Cosines = s.Calibration.Cosines
-	} else if vectors != nil && !onScale(e) {
+	} else if e != nil && !onScale(e) {
 		if found.Cosines, err = spreads(s, points); err != nil {
 			return nil, err
 		}
@@ -133,7 +132,7 @@ type backgroundRun struct {
 	held    *held
 	scale   rank.Scale
 	prompts []string
-	points  []snapshot.Point // of the prompts; nil means no vectors
+	points  []snapshot.Point // of the prompts
 }
 
 // demands returns the demands of the prompts in rising order.
@@ -164,11 +163,7 @@ func (b *backgroundRun) demand(ctx context.Context, v *snapshot.View, i int) (fl
 	r := b.retrieval(v)
 	defer b.analyzers.Put(r.analyzer)
 	r.scale, r.Kind = b.scale, string(intent.Of(b.prompts[i]))
-	var p snapshot.Point
-	if len(b.points) > 0 {
-		p = b.points[i]
-	}
-	err := b.find(ctx, r, b.prompts[i], func() snapshot.Point { return p })
+	err := b.find(ctx, r, b.prompts[i], func() snapshot.Point { return b.points[i] })
 	if err != nil {
 		return 0, err
 	}
@@ -192,7 +187,7 @@ func spreads(s *snapshot.Set, prompts []snapshot.Point) (spread [snapshot.Legs]s
 			for at := 0; at < len(skills); at += step {
 				cosines := v.Retriever().Cosines(&vector, skills[at])
 				for leg, x := range cosines.Value {
-					if cosines.Known[leg] {
+					if cosines.Known[leg] && snapshot.Leg(leg) != snapshot.Sentence {
 						n[leg]++
 						sums[leg] += x
 						squares[leg] += x * x

@@ -28,32 +28,70 @@ func onScale(e embed.Embedder) bool {
 	return ok && c.Calibrated()
 }
 
-// points returns where prompts are whose vectors the embedder has made; nil means no vectors.
-func points(vectors []embed.Vector) []snapshot.Point {
-	list := make([]snapshot.Point, len(vectors))
-	for i, v := range vectors {
-		list[i][snapshot.Words] = v
+// encoderOf returns the contextual encoder if a set holds vectors of it; nil means that it has
+// none.
+func (x *ranker) encoderOf(s *snapshot.Set) embed.Embedder {
+	if e := x.opts.Contextual; e != nil && s.Sentences > 0 && e.Model() == s.Models()[snapshot.Sentences].Name {
+		return e
 	}
-	return list
+	return nil
 }
 
-// embedPrompt starts to embed a prompt with the embedder of a set, and returns a
-// function that waits for the vector until the deadline. A nil vector means that
-// text ranks alone; the mode says why.
+// embedPrompt starts to embed a prompt with the embedder of a set and with the encoder, and
+// returns a function that waits for the vectors until the deadlines. The legs of a vector that
+// is nil do not rank; the mode says why.
 func (x *ranker) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string) func() (p snapshot.Point, mode string) {
-	if e == nil || s.Size() == 0 {
+	if s.Size() == 0 {
 		return func() (p snapshot.Point, mode string) { return p, modeOf(s, e) }
 	}
-	run := func(ctx context.Context) ([]embed.Vector, error) { return e.Embed(ctx, embed.Query, []string{text}) }
-	wait := func() ([]embed.Vector, error) { return run(ctx) }
-	if !x.opts.Inline || e != x.embedder {
-		wait = start(ctx, "embedder", x.opts.Deadline, run)
+	by := func(e embed.Embedder) func(context.Context) ([]embed.Vector, error) {
+		return func(ctx context.Context) ([]embed.Vector, error) { return e.Embed(ctx, embed.Query, []string{text}) }
+	}
+	var words, sentences func() ([]embed.Vector, error)
+	if encoder := x.encoderOf(s); encoder != nil {
+		sentences = start(ctx, "encoder", x.opts.ContextualDeadline, by(encoder))
+	}
+	switch {
+	case e == nil:
+	case x.opts.Inline && e == x.embedder:
+		words = func() ([]embed.Vector, error) { return by(e)(ctx) }
+	default:
+		words = start(ctx, "embedder", x.opts.Deadline, by(e))
 	}
 	return func() (p snapshot.Point, mode string) {
-		vectors, err := wait()
-		p[snapshot.Words], mode = checkPrompt(s, vectors, err)
+		mode = modeOf(s, e)
+		if words != nil {
+			vectors, err := words()
+			p[snapshot.Words], mode = checkPrompt(s, vectors, err)
+		}
+		if sentences != nil {
+			vectors, err := sentences()
+			why := ""
+			p[snapshot.Sentences], why = checkSentence(s, vectors, err)
+			mode += why
+		}
 		return p, mode
 	}
+}
+
+// checkSentence turns the answer of the encoder into the prompt's vector and what it adds to the
+// mode.
+func checkSentence(s *snapshot.Set, vectors []embed.Vector, err error) (embed.Vector, string) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, ", encoder late"
+	case err != nil || len(vectors) != 1 || len(vectors[0]) != s.Models()[snapshot.Sentences].Dim:
+		return nil, ", encoder failed"
+	}
+	return vectors[0], contextualMode(s)
+}
+
+// contextualMode is what the mode says of a set with vectors of the encoder.
+func contextualMode(s *snapshot.Set) string {
+	if s.Sentences < s.Size() {
+		return fmt.Sprintf(", contextual for %d of %d skills", s.Sentences, s.Size())
+	}
+	return ", contextual"
 }
 
 // Mode returns what the current set allows ranking to be based on, see Ranking. It asks no
@@ -63,7 +101,11 @@ func (x *ranker) Mode(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return modeOf(set, x.embedderOf(set)), nil
+	mode := modeOf(set, x.embedderOf(set))
+	if x.encoderOf(set) != nil {
+		mode += contextualMode(set)
+	}
+	return mode, nil
 }
 
 // modeOf returns the mode of answers from a set if its embedder answers.

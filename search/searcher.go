@@ -85,6 +85,12 @@ type Options struct {
 	// Fallback embeds prompts while the vectors of the catalog are from it; nil
 	// means none. See index.Options.
 	Fallback embed.Embedder
+	// Contextual is the encoder whose vectors rank beside those of the embedder, where the
+	// catalog has them; nil means none.
+	Contextual embed.Embedder
+	// ContextualDeadline is how long a search waits for it before it answers without; 0
+	// means 80 ms.
+	ContextualDeadline time.Duration
 	// Reranker orders the best candidates anew; nil means none.
 	Reranker rerank.Reranker
 	// RerankDeadline is how long a search waits for the reranker before it
@@ -124,6 +130,7 @@ func New(sets Sets, st store.Reader, embedder embed.Embedder, opts *Options) *Se
 	x := &ranker{scopes: scopes, dir: dir, store: st, embedder: embedder, opts: *opts}
 	x.analyzers.New = func() any { return new(words.Analyzer) }
 	x.opts.Deadline = cmp.Or(x.opts.Deadline, 250*time.Millisecond)
+	x.opts.ContextualDeadline = cmp.Or(x.opts.ContextualDeadline, 80*time.Millisecond)
 	x.opts.RerankDeadline = cmp.Or(x.opts.RerankDeadline, 500*time.Millisecond)
 	x.opts.RerankCandidates = cmp.Or(x.opts.RerankCandidates, 20)
 	params := rank.Defaults()

@@ -23,7 +23,10 @@ type Calibration struct {
 	Model   string           // made the vectors of the set; "" means there were none
 	Base    store.Generation // of the base of the set
 	Skills  int              // number of offered skills in the set
-	Demands map[string]Demands
+	// The contextual encoder of the set, "" for none, and how many skills it had embedded.
+	Encoder   string
+	Sentences int
+	Demands   map[string]Demands
 	// Cosines describes those of the prompts with the vectors of the skills. Zero means that
 	// nothing was measured.
 	Cosines [Legs]struct{ Mean, Deviation float64 }
@@ -60,12 +63,12 @@ func (d *Demands) UnmarshalText(text []byte) error {
 // BaseGeneration returns the generation of the base of the set.
 func (s *Set) BaseGeneration() store.Generation { return s.segments[0].Meta().Generation }
 
-// Fits reports whether the calibration holds for a set: whether it is of the same model,
-// and the set still has about as many skills. In a small catalog each skill counts: what four
+// Fits reports whether the calibration holds for a set: whether it is of the same
+// models, and the set still has about as many skills and vectors of the encoder. In a small catalog each skill counts: what four
 // skills show hardly holds for five.
 func (c *Calibration) Fits(s *Set) bool {
-	now := s.Offered()
-	return c.Model == s.Model() && max(now, c.Skills)-min(now, c.Skills) <= c.Skills/5
+	near := func(a, b int) bool { return max(a, b)-min(a, b) <= c.Skills/5 }
+	return c.Model == s.Model() && near(c.Skills, s.Offered()) && c.Encoder == s.Models()[Sentences].Name && near(c.Sentences, s.Sentences)
 }
 
 // keyed returns the path of a file of which there is one for each catalog and key.

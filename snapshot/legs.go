@@ -7,6 +7,7 @@ type Leg int
 const (
 	Description Leg = iota // the vector of the description
 	Full                   // the vector of the full text
+	Sentence               // the contextual vector of name and description
 	Legs                   // how many there are
 )
 
@@ -16,13 +17,14 @@ type Space int
 
 // The spaces.
 const (
-	Words  Space = iota // the embedder's
-	Spaces              // how many there are
+	Words     Space = iota // the embedder's
+	Sentences              // the contextual encoder's
+	Spaces                 // how many there are
 )
 
 // legs returns the first leg of the space and how many follow each other.
 func (s Space) legs() (first Leg, n int) {
-	legs := [Spaces + 1]Leg{Words: Description, Spaces: Legs}
+	legs := [Spaces + 1]Leg{Words: Description, Sentences: Sentence, Spaces: Legs}
 	return legs[s], int(legs[s+1] - legs[s])
 }
 

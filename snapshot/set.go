@@ -54,8 +54,9 @@ type Info struct {
 	Sources    []store.Source   `json:"sources"`
 	Mode       string           `json:"mode"` // what ranking is based on, for answers
 	Texts      int              `json:"texts"`
-	Embedded   int              `json:"embedded"` // how many of Texts the configured embedder has embedded
-	Found      int              `json:"found"`    // number of SKILL.md files
+	Embedded   int              `json:"embedded"`            // how many of Texts the configured embedder has embedded
+	Sentences  int              `json:"sentences,omitempty"` // how many skills the contextual encoder has embedded
+	Found      int              `json:"found"`               // number of SKILL.md files
 }
 
 // NewSet returns the set of a base, and of a delta if there is one. The set owns the

@@ -12,6 +12,7 @@ package store
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -69,6 +70,21 @@ type Announcer interface {
 	BeforeChange(f func() error)
 }
 
+// A Space is what one model makes: a vector of each of the first Texts texts of a skill; 0 means
+// of all.
+type Space struct {
+	Model string
+	Texts int
+}
+
+// Most returns the number of texts of a skill that count.
+func (s Space) Most() int {
+	if s.Texts == 0 {
+		return math.MaxInt32
+	}
+	return s.Texts
+}
+
 // A Reader reads a catalog. If the context has ended, a call returns the context's error.
 // Callers must not change the results.
 type Reader interface {
@@ -99,13 +115,16 @@ type Reader interface {
 	// other vectors by the model. ok is false if the catalog does not know: it never had this
 	// generation, or it has forgotten the changes since.
 	Changes(ctx context.Context, since Generation, model string) (rows []int64, ok bool, err error)
-	// Unembedded returns texts without a vector by the model, ordered by row and ordinal.
+	// Vectors returns the vectors of the skills in these rows by a model, by row. It leaves out
+	// rows without any.
+	Vectors(ctx context.Context, model string, rows []int64) (map[int64][]Vector, error)
+	// Unembedded returns texts of the space without a vector, ordered by row and ordinal.
 	// It looks at rows greater than after, and returns all such texts of the first limit
 	// skills that have any.
-	Unembedded(ctx context.Context, model string, after int64, limit int) ([]Text, error)
-	// Coverage counts the texts of these rows, and how many of them have a vector by the
-	// model; nil means all rows.
-	Coverage(ctx context.Context, model string, rows []int64) (texts, embedded int, err error)
+	Unembedded(ctx context.Context, s Space, after int64, limit int) ([]Text, error)
+	// Coverage counts the texts of the space in these rows, and how many of them have a
+	// vector; nil means all rows.
+	Coverage(ctx context.Context, s Space, rows []int64) (texts, embedded int, err error)
 	// Models returns the models whose vectors the catalog has had, ordered by name.
 	Models(ctx context.Context) ([]Model, error)
 }
@@ -147,9 +166,9 @@ type Tx interface {
 	PutVectors(model string, hashes, vectors [][]byte) error
 	// PruneVectors removes vectors of texts that no skill has. Readers see no change.
 	PruneVectors() error
-	// DropModels removes all models except keep, with their vectors. Changes then knows no
-	// generation before this transaction. If there are no other models, it changes nothing.
-	DropModels(keep string) error
+	// DropModel removes a model with its vectors. Changes then knows no generation before this
+	// transaction. If there is no such model, it changes nothing.
+	DropModel(name string) error
 	// Forget removes the history before a generation, because no reader will ask Changes
 	// about an older one. Readers see no change.
 	Forget(before Generation) error

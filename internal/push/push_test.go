@@ -140,7 +140,7 @@ func TestPush(t *testing.T) {
 		t.Errorf("generation %v", changed.After)
 	}
 	served(t, st, dir, "root:team", "new", "pdf")
-	texts, embedded, err := st.Coverage(t.Context(), o.Embedder.Model(), nil)
+	texts, embedded, err := st.Coverage(t.Context(), store.Space{Model: o.Embedder.Model()}, nil)
 	if err != nil || texts != 4 || embedded != texts {
 		t.Errorf("%d of %d texts have vectors, %v", embedded, texts, err)
 	}

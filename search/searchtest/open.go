@@ -22,7 +22,7 @@ type Catalog struct {
 	Path  string // snapshots lie beside it; "" means that they stay in memory
 }
 
-// Options of Open; nil means all defaults. Open copies Fallback and Inline from the
+// Options of Open; nil means all defaults. Open copies Fallback, Inline and Contextual from the
 // options of the Index to the options of the Searcher.
 type Options struct {
 	Index  index.Options
@@ -63,7 +63,8 @@ func Join(st store.Store, path string, e embed.Embedder, opts *Options) *Catalog
 	}
 	o.Index.Path = path
 	o.Search.Fallback, o.Search.Inline = o.Index.Fallback, o.Search.Inline || o.Index.Inline
-	o.Search.Deadline = cmp.Or(o.Search.Deadline, time.Hour)
+	o.Search.Contextual = cmp.Or(o.Search.Contextual, o.Index.Contextual)
+	o.Search.Deadline, o.Search.ContextualDeadline = cmp.Or(o.Search.Deadline, time.Hour), cmp.Or(o.Search.ContextualDeadline, time.Hour)
 	x := index.New(st, e, &o.Index)
 	return &Catalog{Index: x, Searcher: search.New(x, st, e, &o.Search), Store: st, Path: path}
 }

@@ -152,25 +152,25 @@ func (r reader) Changes(ctx context.Context, since store.Generation, model strin
 	return slices.Compact(rows), true, nil
 }
 
-// unembedded returns the texts of a skill that have no vector by the model.
-func (c *catalog) unembedded(model string, k *kept) []store.Text {
+// unembedded returns the texts of a skill in a space that have no vector.
+func (c *catalog) unembedded(s store.Space, k *kept) []store.Text {
 	var list []store.Text
-	for i, hash := range k.texts {
-		if _, ok := c.models[model][string(hash)]; !ok {
+	for i, hash := range k.texts[:min(s.Most(), len(k.texts))] {
+		if _, ok := c.models[s.Model][string(hash)]; !ok {
 			list = append(list, store.Text{Row: k.Row, Ordinal: i, Hash: hash})
 		}
 	}
 	return list
 }
 
-func (r reader) Unembedded(ctx context.Context, model string, after int64, limit int) ([]store.Text, error) {
+func (r reader) Unembedded(ctx context.Context, s store.Space, after int64, limit int) ([]store.Text, error) {
 	c, err := r.at(ctx)
 	var list []store.Text
 	for _, row := range slices.Sorted(maps.Keys(c.skills)) {
 		if row <= after || limit == 0 {
 			continue
 		}
-		if texts := c.unembedded(model, c.skills[row]); len(texts) > 0 {
+		if texts := c.unembedded(s, c.skills[row]); len(texts) > 0 {
 			list = append(list, texts...)
 			limit--
 		}
@@ -178,11 +178,12 @@ func (r reader) Unembedded(ctx context.Context, model string, after int64, limit
 	return list, err
 }
 
-func (r reader) Coverage(ctx context.Context, model string, rows []int64) (texts, embedded int, err error) {
+func (r reader) Coverage(ctx context.Context, s store.Space, rows []int64) (texts, embedded int, err error) {
 	c, err := r.at(ctx)
 	for _, k := range c.find(rows) {
-		texts += len(k.texts)
-		embedded += len(k.texts) - len(c.unembedded(model, k))
+		n := min(s.Most(), len(k.texts))
+		texts += n
+		embedded += n - len(c.unembedded(s, k))
 	}
 	return texts, embedded, err
 }
@@ -199,6 +200,20 @@ func (r reader) Models(ctx context.Context) ([]store.Model, error) {
 		list = append(list, m)
 	}
 	return list, err
+}
+
+func (r reader) Vectors(ctx context.Context, model string, rows []int64) (map[int64][]store.Vector, error) {
+	found := make(map[int64][]store.Vector)
+	for _, row := range rows {
+		list, err := r.vectors(ctx, model, row)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
+			found[row] = list
+		}
+	}
+	return found, nil
 }
 
 // Rankings implements store.Reader.

@@ -188,13 +188,11 @@ func (t *tx) PruneVectors() error {
 	return nil
 }
 
-func (t *tx) DropModels(keep string) error {
-	for model := range t.c.models {
-		if model != keep {
-			delete(t.c.models, model)
-			clear(t.c.generations) // the vectors of all skills are gone
-			t.changed = true
-		}
+func (t *tx) DropModel(name string) error {
+	if _, ok := t.c.models[name]; ok {
+		delete(t.c.models, name)
+		clear(t.c.generations) // the vectors of all skills are gone
+		t.changed = true
 	}
 	return nil
 }

@@ -216,9 +216,25 @@ func (r reader) Changes(ctx context.Context, since store.Generation, model strin
 	return rows, len(list) > 0, err
 }
 
+// Vectors implements store.Reader.
+func (r reader) Vectors(ctx context.Context, model string, rows []int64) (map[int64][]store.Vector, error) {
+	found := make(map[int64][]store.Vector)
+	_, err := query(ctx, r, "vectors", pgx.NamedArgs{"model": []byte(model), "rows": rows}, func(row pgx.Rows) (_ struct{}, err error) {
+		var skill int64
+		var ordinals []int
+		var vectors [][]byte
+		if err := row.Scan(&skill, &ordinals, &vectors); err != nil {
+			return struct{}{}, err
+		}
+		found[skill], err = unpackVectors(ordinals, vectors)
+		return struct{}{}, err
+	})
+	return found, err
+}
+
 // Unembedded implements store.Reader.
-func (r reader) Unembedded(ctx context.Context, model string, after int64, limit int) ([]store.Text, error) {
-	args := pgx.NamedArgs{"model": []byte(model), "after": after, "limit": limit}
+func (r reader) Unembedded(ctx context.Context, s store.Space, after int64, limit int) ([]store.Text, error) {
+	args := pgx.NamedArgs{"model": []byte(s.Model), "texts": s.Most(), "after": after, "limit": limit}
 	return query(ctx, r, "unembedded", args, func(row pgx.Rows) (t store.Text, err error) {
 		err = row.Scan(&t.Row, &t.Ordinal, &t.Hash)
 		return t, err
@@ -226,8 +242,8 @@ func (r reader) Unembedded(ctx context.Context, model string, after int64, limit
 }
 
 // Coverage implements store.Reader.
-func (r reader) Coverage(ctx context.Context, model string, rows []int64) (texts, embedded int, err error) {
-	name, args := "coverage", pgx.NamedArgs{"model": []byte(model)}
+func (r reader) Coverage(ctx context.Context, s store.Space, rows []int64) (texts, embedded int, err error) {
+	name, args := "coverage", pgx.NamedArgs{"model": []byte(s.Model), "texts": s.Most()}
 	if rows != nil {
 		name, args["rows"] = "coverage_of", rows
 	}

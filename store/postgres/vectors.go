@@ -63,9 +63,9 @@ func (t *Tx) PruneVectors() error {
 	return err
 }
 
-// DropModels implements store.Tx.
-func (t *Tx) DropModels(keep string) error {
-	n, err := t.exec("drop_models", pgx.NamedArgs{"keep": []byte(keep)})
+// DropModel implements store.Tx.
+func (t *Tx) DropModel(name string) error {
+	n, err := t.exec("drop_model", pgx.NamedArgs{"name": []byte(name)})
 	if n == 0 || err != nil {
 		return err
 	}

@@ -196,15 +196,30 @@ func (db *DB) vectors(ctx context.Context, model string, id int64) ([]store.Vect
 	return list, err
 }
 
+// Vectors implements store.Reader.
+func (db *DB) Vectors(ctx context.Context, model string, rows []int64) (map[int64][]store.Vector, error) {
+	found := make(map[int64][]store.Vector)
+	for _, row := range rows {
+		list, err := db.vectors(ctx, model, row)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
+			found[row] = list
+		}
+	}
+	return found, nil
+}
+
 // Unembedded implements store.Reader.
-func (db *DB) Unembedded(ctx context.Context, model string, after int64, limit int) ([]store.Text, error) {
+func (db *DB) Unembedded(ctx context.Context, s store.Space, after int64, limit int) ([]store.Text, error) {
 	var list []store.Text
 	err := db.query(ctx, "unembedded", func(rows *sql.Rows) error {
 		var t store.Text
 		err := rows.Scan(&t.Row, &t.Ordinal, &t.Hash)
 		list = append(list, t)
 		return err
-	}, sql.Named("model", model), sql.Named("after", after), sql.Named("limit", limit))
+	}, sql.Named("model", s.Model), sql.Named("texts", s.Most()), sql.Named("after", after), sql.Named("limit", limit))
 	return list, err
 }
 
@@ -221,8 +236,8 @@ func (db *DB) Models(ctx context.Context) ([]store.Model, error) {
 }
 
 // Coverage implements store.Reader.
-func (db *DB) Coverage(ctx context.Context, model string, ids []int64) (texts, embedded int, err error) {
-	statement, args := "coverage", []any{sql.Named("model", model)}
+func (db *DB) Coverage(ctx context.Context, s store.Space, ids []int64) (texts, embedded int, err error) {
+	statement, args := "coverage", []any{sql.Named("model", s.Model), sql.Named("texts", s.Most())}
 	if ids != nil {
 		statement, args = "coverage_of", append(args, sql.Named("rows", jsonArray(ids)))
 	}

@@ -310,9 +310,9 @@ func (t *Tx) PruneVectors() error {
 	return err
 }
 
-// DropModels implements store.Tx.
-func (t *Tx) DropModels(keep string) error {
-	n, err := t.exec("drop_models", sql.Named("keep", keep))
+// DropModel implements store.Tx.
+func (t *Tx) DropModel(name string) error {
+	n, err := t.exec("drop_model", sql.Named("name", name))
 	if n > 0 && err == nil {
 		t.changed = true
 		// Any skill may have lost vectors, so a list of changes would be useless.

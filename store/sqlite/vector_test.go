@@ -3,6 +3,8 @@ package sqlite
 import (
 	"fmt"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 // BenchmarkVectorsMissing asks for the texts without a vector, in a catalog of 20,000
@@ -21,7 +23,7 @@ func BenchmarkVectorsMissing(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("Unembedded/%d", missing), func(b *testing.B) {
 			for b.Loop() {
-				if texts, err := db.Unembedded(b.Context(), "m", 0, 16); err != nil || len(texts) != 2*min(missing, 16) {
+				if texts, err := db.Unembedded(b.Context(), store.Space{Model: "m"}, 0, 16); err != nil || len(texts) != 2*min(missing, 16) {
 					b.Fatal(len(texts), err)
 				}
 			}
@@ -33,7 +35,7 @@ func BenchmarkVectorsMissing(b *testing.B) {
 		for name, rows := range map[string][]int64{"all": nil, "rows": rows, "few": rows[:20]} {
 			b.Run(fmt.Sprintf("Coverage/%s/%d", name, missing), func(b *testing.B) {
 				for b.Loop() {
-					if texts, _, err := db.Coverage(b.Context(), "m", rows); err != nil || texts < 40 {
+					if texts, _, err := db.Coverage(b.Context(), store.Space{Model: "m"}, rows); err != nil || texts < 40 {
 						b.Fatal(texts, err)
 					}
 				}

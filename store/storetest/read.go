@@ -96,7 +96,7 @@ func testReplace(t *testing.T, s store.Store) {
 	}
 	ranking, _ := Ranking(t, s, "m", row)
 	wants(t, "ranked", fresh.Ranked)(ranking.Ranked, nil)
-	texts, err := s.Unembedded(t.Context(), "m", 0, 9)
+	texts, err := s.Unembedded(t.Context(), store.Space{Model: "m"}, 0, 9)
 	wants(t, "texts", []store.Text{{Row: row, Hash: fresh.Texts[0]}})(texts, err)
 	wants(t, "number of skills", 1)(State(t, s).Found, nil)
 
@@ -111,7 +111,7 @@ func testReplace(t *testing.T, s store.Store) {
 func checkNothing(t *testing.T, r store.Reader, row int64) {
 	t.Helper()
 	ranking, ok := Ranking(t, r, "m", row)
-	texts, embedded, err := r.Coverage(t.Context(), "m", []int64{row})
+	texts, embedded, err := r.Coverage(t.Context(), store.Space{Model: "m"}, []int64{row})
 	if err != nil || ok || texts+embedded != 0 {
 		t.Errorf("row %d has terms, sketch and vectors %v (%v), %d texts; %v", row, ranking, ok, texts, err)
 	}
@@ -165,7 +165,7 @@ func testNoTerms(t *testing.T, s store.Store) {
 		if r, ok := Ranking(t, s, "m", row); len(r.Terms)+len(r.Sketch) != 0 || !ok {
 			t.Errorf("terms and sketch %q, %v", r.Ranked, ok)
 		}
-		texts, _, err := s.Coverage(t.Context(), "m", nil)
+		texts, _, err := s.Coverage(t.Context(), store.Space{Model: "m"}, nil)
 		wants(t, "texts", 0)(texts, err)
 	}
 }

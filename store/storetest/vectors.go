@@ -13,11 +13,12 @@ import (
 func vectorChecks() []check {
 	return []check{
 		{"VectorsByModel", "Vectors belong to a text and a model; vectors of two models never meet, and skills with the same text share its vector.", testVectorsByModel},
+		{"Spaces", "A space may be of the first texts of each skill only: the others do not count, and Vectors returns what the model has.", testSpaces},
 		{"VectorValues", "A value differs by at most 1/254 of the largest of its vector.", testVectorValues},
 		{"VectorsStay", "A vector belongs to its text: it is there again when a skill comes back, or when another skill has the text.", testVectorsStay},
 		{"Coverage", "Coverage counts the texts of all skills or of the given rows; an empty list of rows does not mean all rows.", testCoverage},
 		{"Unembedded", "Unembedded visits the skills by ascending row, and a text that never gets a vector does not block the others.", testUnembedded},
-		{"DropModels", "DropModels leaves the vectors of one model; nobody can start from an older generation after it.", testDropModels},
+		{"DropModel", "DropModel removes the vectors of one model and leaves those of others; nobody can start from an older generation after it.", testDropModel},
 		{"PruneVectors", "PruneVectors removes the vectors of texts that no skill has, and no others.", testPruneVectors},
 		{"Rankings", "Rankings returns what Ranked and Vectors return about each of the rows, and leaves out rows that do not exist and refused skills.", testRankings},
 	}
@@ -44,7 +45,7 @@ func vectors(t *testing.T, r store.Reader, model string) []string {
 // coverage returns "embedded of texts" of these rows.
 func coverage(t *testing.T, r store.Reader, model string, rows []int64) string {
 	t.Helper()
-	texts, embedded, err := r.Coverage(t.Context(), model, rows)
+	texts, embedded, err := r.Coverage(t.Context(), store.Space{Model: model}, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +77,43 @@ func testVectorsByModel(t *testing.T, s store.Store) {
 		wants(t, "an absent model", []string{})(vectors(t, in, "absent"), nil)
 		models, err := in.Models(t.Context())
 		wants(t, "models", []store.Model{{Name: "m", Dim: 1}, {Name: "n", Dim: 2}})(models, err)
+	})
+}
+
+func testSpaces(t *testing.T, s store.Store) {
+	rows := twoSkills(t, s)
+	Update(t, s, func(tx store.Tx) error {
+		return tx.PutVectors("first", [][]byte{[]byte("one")}, Packed([]float32{1}))
+	})
+	readers(t, s, func(in store.Reader) {
+		for _, c := range []struct {
+			space   store.Space
+			rows    []int64
+			want    string
+			missing int
+		}{
+			{store.Space{Model: "first"}, nil, "1 of 4", 3},
+			{store.Space{Model: "first", Texts: 1}, nil, "1 of 2", 1},
+			{store.Space{Model: "first", Texts: 1}, rows[1:], "0 of 1", 1},
+			{store.Space{Model: "m", Texts: 1}, nil, "2 of 2", 0},
+			{store.Space{Model: "absent", Texts: 1}, nil, "0 of 2", 2},
+		} {
+			texts, embedded, err := in.Coverage(t.Context(), c.space, c.rows)
+			wants(t, fmt.Sprint("coverage of ", c.space, c.rows), c.want)(fmt.Sprintf("%d of %d", embedded, texts), err)
+			missing, err := in.Unembedded(t.Context(), c.space, 0, 9)
+			wants(t, fmt.Sprint("without a vector in ", c.space), c.missing)(len(missing), err)
+			for _, text := range missing {
+				if c.space.Texts == 1 && text.Ordinal != 0 {
+					t.Errorf("%v: text %d of a skill lacks a vector, but does not count", c.space, text.Ordinal)
+				}
+			}
+		}
+		found, err := in.Vectors(t.Context(), "first", append(rows, 99))
+		wants(t, "vectors", map[int64][]store.Vector{rows[0]: {{Ordinal: 0, Values: []float32{1}}}})(found, err)
+		found, err = in.Vectors(t.Context(), "m", rows[1:])
+		wants(t, "vectors of one row", map[int64][]store.Vector{rows[1]: {{Ordinal: 0, Values: []float32{2}}}})(found, err)
+		found, err = in.Vectors(t.Context(), "absent", rows)
+		wants(t, "vectors of an absent model", 0)(len(found), err)
 	})
 }
 
@@ -152,7 +190,7 @@ func testUnembedded(t *testing.T, s store.Store) {
 	readers(t, s, func(in store.Reader) {
 		var seen []store.Text
 		for after := int64(0); ; {
-			list, err := in.Unembedded(t.Context(), "m", after, 2)
+			list, err := in.Unembedded(t.Context(), store.Space{Model: "m"}, after, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,21 +204,21 @@ func testUnembedded(t *testing.T, s store.Store) {
 			after = list[len(list)-1].Row
 		}
 		wants(t, "visited", want)(seen, nil)
-		all, err := in.Unembedded(t.Context(), "other", 0, 99)
+		all, err := in.Unembedded(t.Context(), store.Space{Model: "other"}, 0, 99)
 		wants(t, "texts without a vector of another model", 14)(len(all), err)
-		last, err := in.Unembedded(t.Context(), "m", rows[5], 99)
+		last, err := in.Unembedded(t.Context(), store.Space{Model: "m"}, rows[5], 99)
 		wants(t, "the last skill", want[len(want)-2:])(last, err)
 	})
 }
 
-func testDropModels(t *testing.T, s store.Store) {
+func testDropModel(t *testing.T, s store.Store) {
 	r := Record("pdf", "d", "b")
 	Put(t, s, store.Source{Label: "a"}, r)
 	Update(t, s, func(tx store.Tx) error {
 		return errors.Join(tx.PutVectors("old", r.Texts, Packed([]float32{1, 2})), tx.PutVectors("new", r.Texts, Packed([]float32{3})))
 	})
 	before := State(t, s).Generation
-	Update(t, s, func(tx store.Tx) error { return tx.DropModels("new") })
+	Update(t, s, func(tx store.Tx) error { return tx.DropModel("old") })
 	models, err := s.Models(t.Context())
 	wants(t, "models", []store.Model{{Name: "new", Dim: 1}})(models, err)
 	if got := vectors(t, s, "new"); len(got) != 1 || len(vectors(t, s, "old")) != 0 {
@@ -189,7 +227,7 @@ func testDropModels(t *testing.T, s store.Store) {
 	after := State(t, s).Generation
 	known(t, s, before, false, "the generation before")
 	known(t, s, after, true, "the generation after")
-	Update(t, s, func(tx store.Tx) error { return tx.DropModels("new") })
+	Update(t, s, func(tx store.Tx) error { return tx.DropModel("old") })
 	known(t, s, after, true, "after a second time")
 	// Vectors of a model that comes back are changes again.
 	row := Put(t, s, store.Source{Label: "b"})
@@ -209,7 +247,7 @@ func testPruneVectors(t *testing.T, s store.Store) {
 	Update(t, s, func(tx store.Tx) error { return errors.Join(tx.DeleteSkill(rows[0]), tx.PruneVectors()) })
 	Put(t, s, store.Source{Label: "a"}, a)
 	wants(t, "coverage", "1 of 2")(coverage(t, s, "m", nil), nil)
-	missing, err := s.Unembedded(t.Context(), "m", 0, 9)
+	missing, err := s.Unembedded(t.Context(), store.Space{Model: "m"}, 0, 9)
 	if err != nil || len(missing) != 1 || !slices.Equal(missing[0].Hash, a.Texts[0]) {
 		t.Errorf("texts without a vector: %+v, %v", missing, err)
 	}

@@ -41,8 +41,8 @@ func testEmpty(t *testing.T, s store.Store) {
 	sources, err1 := s.Sources(t.Context())
 	models, err2 := s.Models(t.Context())
 	problems, err3 := s.Problems(t.Context())
-	texts, embedded, err4 := s.Coverage(t.Context(), "m", nil)
-	missing, err5 := s.Unembedded(t.Context(), "m", 0, 9)
+	texts, embedded, err4 := s.Coverage(t.Context(), store.Space{Model: "m"}, nil)
+	missing, err5 := s.Unembedded(t.Context(), store.Space{Model: "m"}, 0, 9)
 	rows, ok, err6 := s.Changes(t.Context(), store.Generation{}, "m")
 	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 		t.Error(err)
@@ -75,8 +75,8 @@ func testGenerations(t *testing.T, s store.Store) {
 		}, 1},
 		{"no vectors", func(tx store.Tx) error { return tx.PutVectors("m", nil, nil) }, 0},
 		{"vectors", func(tx store.Tx) error { return tx.PutVectors("m", [][]byte{{1}}, Packed([]float32{1})) }, 1},
-		{"drop no model", func(tx store.Tx) error { return tx.DropModels("m") }, 0},
-		{"drop a model", func(tx store.Tx) error { return tx.DropModels("n") }, 1},
+		{"drop no model", func(tx store.Tx) error { return tx.DropModel("n") }, 0},
+		{"drop a model", func(tx store.Tx) error { return tx.DropModel("m") }, 1},
 		{"forget", func(tx store.Tx) error { return tx.Forget(store.Generation{Number: 2}) }, 0},
 		{"forget stamps of nothing", func(tx store.Tx) error { return tx.ForgetStamps(99) }, 0},
 		{"forget stamps", func(tx store.Tx) error { return tx.ForgetStamps(source) }, 1},

@@ -1,0 +1,122 @@
+package index_test
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/embedtest"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/search/searchtest"
+)
+
+// An understanding encoder knows that two words mean the same.
+type understanding struct{ embedtest.Fake }
+
+func (u *understanding) Embed(ctx context.Context, kind embed.Kind, texts []string) ([]embed.Vector, error) {
+	same := strings.NewReplacer("movie", "film", "shorten", "cut")
+	list := make([]string, len(texts))
+	for i, text := range texts {
+		list[i] = same.Replace(text)
+	}
+	return u.Fake.Embed(ctx, kind, list)
+}
+
+var films = searchtest.TreeOf(
+	searchtest.Skill("scissors", "Cut a film", "Takes parts out."),
+	searchtest.Skill("bread", "Bake a loaf", "Flour and water."),
+	searchtest.Skill("taxes", "File a return", "Numbers and forms."))
+
+const movie = "shorten my movie"
+
+// openFilms returns a catalog with films in a file, in which only the word vectors are there.
+func openFilms(t *testing.T, path string, opts *searchtest.Options) *searchtest.Catalog {
+	x := searchtest.Open(t, path, &embedtest.Fake{Name: "words"}, opts)
+	searchtest.Sync(t, x, "home", films.Refs())
+	searchtest.Embed(t, x)
+	searchtest.Publish(t, x, false)
+	return x
+}
+
+func wantMode(t *testing.T, x *searchtest.Catalog, want string) search.Answer {
+	t.Helper()
+	a := searchtest.Ask(t, x, search.Query{Text: movie})
+	if a.Mode != want {
+		t.Errorf("mode %q, want %q", a.Mode, want)
+	}
+	return a
+}
+
+func TestContextual(t *testing.T) {
+	t.Parallel()
+	path, u := filepath.Join(t.TempDir(), "catalog.db"), &understanding{embedtest.Fake{Name: "sentences"}}
+	x := openFilms(t, path, &searchtest.Options{Index: index.Options{Contextual: u}})
+	wantMode(t, x, "hybrid")
+	must.Do(t, x.Calibrate(t.Context(), x.Calibrator(nil)))
+	must.Do(t, x.Contextual.Embed(t.Context(), nil))
+	searchtest.Publish(t, x, false)
+	if u.Texts() != 3 {
+		t.Errorf("the encoder got %d texts, want the name and description of each skill", u.Texts())
+	}
+	a := wantMode(t, x, "hybrid, contextual")
+	if len(a.Hits) == 0 || a.Hits[0].Name != "scissors" || !slices.ContainsFunc(a.Hits[0].Terms, func(term rank.Term) bool { return term.Name == "sentence vector" && term.Value > .5 }) {
+		t.Errorf("the skill that the encoder understands is not first: %+v", a.Hits)
+	}
+	if !a.Background.Due {
+		t.Error("the threshold of a ranking without the encoder holds for one with it")
+	}
+	must.Do(t, x.Calibrate(t.Context(), x.Calibrator(nil)))
+	if a := wantMode(t, x, "hybrid, contextual"); a.Background.Due || a.Background.Prompts == 0 {
+		t.Errorf("calibrated with the encoder: %+v", a.Background)
+	}
+
+	more := maps.Clone(films)
+	maps.Copy(more, searchtest.TreeOf(searchtest.Skill("garden", "Plant a tree", "Dig.")))
+	searchtest.Sync(t, x, "home", more.Refs())
+	searchtest.Embed(t, x)
+	searchtest.Publish(t, x, false)
+	if a := wantMode(t, x, "hybrid, contextual for 3 of 4 skills"); a.Hits[0].Name != "scissors" {
+		t.Errorf("first of skills of which one lacks a vector: %s", a.Hits[0].Name)
+	}
+
+	late := &understanding{embedtest.Fake{Name: "sentences", Delay: time.Hour}}
+	y := x.Another(t, &embedtest.Fake{Name: "words"}, &searchtest.Options{
+		Index: index.Options{Contextual: late}, Search: search.Options{ContextualDeadline: time.Millisecond},
+	})
+	wantMode(t, y, "hybrid, encoder late")
+
+	other := &understanding{embedtest.Fake{Name: "other"}}
+	z := x.Another(t, &embedtest.Fake{Name: "words"}, &searchtest.Options{Index: index.Options{Contextual: other}})
+	searchtest.Publish(t, z, false)
+	wantMode(t, z, "hybrid")
+	must.Do(t, z.Contextual.Embed(t.Context(), nil))
+	searchtest.Embed(t, z)
+	searchtest.Publish(t, z, false)
+	wantMode(t, z, "hybrid, contextual")
+	models, err := x.Store.Models(t.Context())
+	must.Do(t, err)
+	if len(models) != 2 || models[0].Name != "other" || models[1].Name != "words" {
+		t.Errorf("models %v: the encoder that is in use no more is to go", models)
+	}
+}
+
+// TestContextualAlone ranks by text and the encoder, without an embedder.
+func TestContextualAlone(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	x := searchtest.Open(t, path, nil, &searchtest.Options{Index: index.Options{Contextual: new(understanding)}})
+	searchtest.Sync(t, x, "home", films.Refs())
+	must.Do(t, x.Contextual.Embed(t.Context(), nil))
+	searchtest.Publish(t, x, false)
+	if a := wantMode(t, x, "text (no embedder), contextual"); len(a.Hits) == 0 || a.Hits[0].Name != "scissors" {
+		t.Errorf("hits %+v, want scissors first", a.Hits)
+	}
+}

@@ -1,0 +1,2 @@
+-- This also deletes the vectors of the model.
+DELETE FROM repertoire.models WHERE catalog = @catalog AND name = @name

@@ -1,0 +1,2 @@
+-- This also deletes the vectors of the model.
+DELETE FROM models WHERE name = :name
