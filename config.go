@@ -72,7 +72,13 @@ type Config struct {
 	// same embedder: each removes the vectors of others from it.
 	Embedder embed.Embedder
 
-	// VectorCache is the file in which the vectors of an Embedder that is not built in are kept
+	// Contextual is an encoder such as embed/contextual, whose vectors of names and descriptions
+	// rank beside those of the Embedder; nil means none. Owner.Embed and the schedule embed what
+	// lacks a vector; until then a skill ranks by what the others say. Programs that share a
+	// catalog file should use the same.
+	Contextual embed.Embedder
+
+	// VectorCache is the file in which the vectors of an Embedder that is not built in and of Contextual are kept
 	// for all catalogs of the machine, so that a text is embedded once. "" means vectors.db in
 	// the user's cache folder if DB is "" too, else none. Whoever deletes it loses time only.
 	VectorCache string

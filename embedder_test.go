@@ -315,3 +315,37 @@ func TestEmptied(t *testing.T) {
 		})
 	}
 }
+
+// TestContextualEncoder: the vectors of an encoder rank beside those of the embedder once Embed
+// has made them, and until it has, and when it is late, the catalog answers without.
+func TestContextualEncoder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	must.Write(t, filepath.Join(dir, "skills", "scissors", "SKILL.md"), "---\nname: scissors\ndescription: Cut a film.\n---\nTakes parts out.\n")
+	src, err := source.Dir(filepath.Join(dir, "skills"), nil)
+	must.Do(t, err)
+	open := func(e embed.Embedder) *repertoire.Catalog {
+		c, err := repertoire.Open(t.Context(), repertoire.Config{
+			DB: filepath.Join(dir, "catalog.db"), Sources: []source.Source{src}, Contextual: e, Schedule: repertoire.Never,
+		})
+		must.Do(t, err)
+		t.Cleanup(func() { must.Do(t, c.Close()) })
+		return c
+	}
+	wants := func(c *repertoire.Catalog, want string) {
+		t.Helper()
+		a, err := c.Search(t.Context(), repertoire.Query{Text: "cut a film"})
+		must.Do(t, err)
+		if a.Mode != want || len(a.Hits) != 1 {
+			t.Errorf("mode %q with %d hits, want %q with 1", a.Mode, len(a.Hits), want)
+		}
+	}
+	c := open(&embedtest.Fake{Name: "encoder"})
+	_, err = c.Owner().Rescan(t.Context(), nil)
+	must.Do(t, err)
+	wants(c, "hybrid")
+	must.Do(t, c.Owner().Embed(t.Context(), nil))
+	wants(c, "hybrid, contextual")
+	wants(open(nil), "hybrid")
+	wants(open(&embedtest.Fake{Name: "encoder", Delay: time.Hour}), "hybrid, encoder late")
+}

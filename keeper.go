@@ -77,7 +77,7 @@ type state struct {
 
 func (o *opening) searchOptions() *search.Options {
 	return &search.Options{
-		Deadline: o.cfg.Deadline, Inline: o.fast, Fallback: o.fallback, Threshold: o.cfg.Threshold, Disturb: o.cfg.Disturb,
+		Deadline: o.cfg.Deadline, Inline: o.fast, Fallback: o.fallback, Contextual: o.cfg.Contextual, Threshold: o.cfg.Threshold, Disturb: o.cfg.Disturb,
 		Reranker: o.cfg.Reranker, RerankDeadline: o.cfg.RerankDeadline, RerankCandidates: o.cfg.RerankCandidates, Missing: o.missing,
 	}
 }

@@ -59,7 +59,7 @@ func (l *local) open(ctx context.Context, path string, sources []source.Source) 
 	db := sqlite.Defer(path, &sqlite.Options{
 		Seeds: func() []sqlite.Seed { return seeds(path, sources) },
 	})
-	x := index.New(db, l.embedder, &index.Options{Path: path, Inline: l.fast, Fallback: l.fallback, Cache: l.cfg.vectorCache()})
+	x := index.New(db, l.embedder, &index.Options{Path: path, Inline: l.fast, Fallback: l.fallback, Contextual: l.cfg.Contextual, Cache: l.cfg.vectorCache()})
 	if !l.cfg.Defer {
 		if err := db.Ready(ctx); err != nil {
 			return nil, err

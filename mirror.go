@@ -59,7 +59,7 @@ func newMirror(o *opening) (*mirror, error) {
 	}
 	m := &mirror{opening: o, engine: e, conn: connection{path: path}, due: make(chan struct{}, 1), tidy: make(chan struct{}, 1)}
 	m.conn.now = Shared{State: Starting, Since: time.Now(), Heard: m.conn.heardBefore()}
-	m.copy = index.NewMirror(e, o.embedder, &index.Options{Path: path, Fallback: o.fallback})
+	m.copy = index.NewMirror(e, o.embedder, &index.Options{Path: path, Fallback: o.fallback, Contextual: o.cfg.Contextual})
 	r := impatient{e, m}
 	options := o.searchOptions()
 	options.AsOf = m.conn.asOf

@@ -127,9 +127,15 @@ func (l *local) embed(ctx context.Context, progress func(done, all int)) error {
 		if err := f.file.Ready(ctx); err != nil || f.file.ReadOnly() {
 			return err
 		}
-		if err := f.index.Embed(ctx, progress); err != nil {
-			return err
+		// Words rank while the encoder, which takes longer, is at work.
+		for _, v := range []*index.Vectors{f.index.Vectors, f.index.Contextual} {
+			if err := v.Embed(ctx, progress); err != nil {
+				return err
+			}
+			if err := l.publish(ctx, f); err != nil {
+				return err
+			}
 		}
-		return l.publish(ctx, f)
+		return nil
 	})
 }
