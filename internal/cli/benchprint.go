@@ -57,7 +57,7 @@ func printEvals(ui *screen, sets []bench.Set, all bool) error {
 		rows := mapped(shown, func(o evals.Outcome) []string {
 			return []string{o.Skill, o.Says(), o.Prompt, strings.Join(o.Missing, " ")}
 		})
-		if err := printFurther(ui, []string{"SKILL", "RESULT", "PROMPT", "NOT IN THE SKILL"}, rows); err != nil {
+		if err := ui.further([]string{"SKILL", "RESULT", "PROMPT", "NOT IN THE SKILL"}, rows); err != nil {
 			return err
 		}
 		summary := evals.Summary(s.Evals)
@@ -182,22 +182,13 @@ func printCompared(ui *screen, list []bench.Comparison) error {
 		moved = append(moved, movedRows(c.Set, "better", c.Better)...)
 		moved = append(moved, movedRows(c.Set, "worse", c.Worse)...)
 	}
-	if err := printFurther(ui, []string{"SET", "MEASURE", "BEFORE", "AFTER", "DIFFERENCE", "P"}, changes); err != nil {
+	if err := ui.further([]string{"SET", "MEASURE", "BEFORE", "AFTER", "DIFFERENCE", "P"}, changes); err != nil {
 		return err
 	}
-	if err := printFurther(ui, []string{"SET", "CHANGE", "MEASURES"}, worsened); err != nil {
+	if err := ui.further([]string{"SET", "CHANGE", "MEASURES"}, worsened); err != nil {
 		return err
 	}
-	return printFurther(ui, []string{"SET", "CHANGE", "PROMPT", "BEFORE", "AFTER", "NDCG@10"}, moved)
-}
-
-// printFurther prints one more table after an empty line, if the table has rows.
-func printFurther(ui *screen, header []string, rows [][]string) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	fmt.Fprintln(ui.stdout)
-	return ui.rows(header, rows)
+	return ui.further([]string{"SET", "CHANGE", "PROMPT", "BEFORE", "AFTER", "NDCG@10"}, moved)
 }
 
 func movedRows(set, change string, list []bench.Moved) [][]string {

@@ -55,10 +55,21 @@ func newStatsCommand(e env) *cobra.Command {
 			return atLeast("days", days, 1)
 		}),
 		RunE: e.run(func(ctx context.Context, s *session, args []string) error {
-			if forget {
-				return forgetUsage(s.screen)
+			state, err := config.StateDir()
+			if err != nil {
+				return err
 			}
-			return s.ask(ctx, freshen, args, func(ctx context.Context, s *session, c *catalog, _ []string) error { return runStats(ctx, s, c, days) })
+			log := usage.New(state, usage.Options{})
+			if !forget {
+				return s.ask(ctx, freshen, args, func(ctx context.Context, s *session, c *catalog, _ []string) error {
+					return runStats(ctx, s, c, log, days)
+				})
+			}
+			if err := log.Forget(); err != nil {
+				return err
+			}
+			s.note("the log of usage is removed")
+			return nil
 		}),
 	}
 	cmd.Flags().IntVar(&days, "days", days, "count the last `number` of days")
@@ -66,28 +77,12 @@ func newStatsCommand(e env) *cobra.Command {
 	return cmd
 }
 
-func forgetUsage(ui *screen) error {
-	state, err := config.StateDir()
-	if err != nil {
-		return err
-	}
-	if err := usage.New(state, usage.Options{}).Forget(); err != nil {
-		return err
-	}
-	ui.note("the log of usage is removed")
-	return nil
-}
-
-func runStats(ctx context.Context, s *session, c *catalog, days int) error {
-	state, err := config.StateDir()
-	if err != nil {
-		return err
-	}
+func runStats(ctx context.Context, s *session, c *catalog, log *usage.Log, days int) error {
 	entries, err := c.List(ctx, c.agent, nil)
 	if err != nil {
 		return err
 	}
-	counts, err := usage.New(state, usage.Options{}).Stats(ctx, time.Now().AddDate(0, 0, -days), s.agent, entries)
+	counts, err := log.Stats(ctx, time.Now().AddDate(0, 0, -days), s.agent, entries)
 	if err != nil {
 		return err
 	}
@@ -111,26 +106,22 @@ func runStats(ctx context.Context, s *session, c *catalog, days int) error {
 func printStats(ui *screen, s *usage.Stats, skills int) error {
 	fmt.Fprintf(ui.stdout, "%s since %s. Of %s, %s wanted work done; %s of these got no skill.\n\n", count(s.Events, "event"), s.From.Local().Format(time.DateOnly),
 		count(s.Prompts, "prompt"), figures.Thousands(s.Needed), figures.Thousands(s.Silent))
-	err := ui.rows([]string{"CLIENT", "PROMPTS", "OFFERS", "LOADS", ""}, mapped(s.Clients, func(c usage.Client) []string {
+	clients := mapped(s.Clients, func(c usage.Client) []string {
 		return cells(c.Name, c.Prompts, c.Offers, c.Loads, unseenLoads(c))
-	}))
-	errs := []error{err}
-	if len(s.Wordings) > 0 {
-		fmt.Fprintln(ui.stdout)
-		errs = append(errs, ui.rows([]string{"OFFERED AS", "OFFERS", "LOADED AFTER", ""}, mapped(s.Wordings, func(w usage.Wording) []string {
-			return cells(w.Name, w.Offers, w.Followed, figures.Percent(float64(w.Followed)/float64(max(1, w.Offers))))
-		})))
-	}
-	if len(s.Skills) > 0 {
-		fmt.Fprintln(ui.stdout)
-		errs = append(errs, ui.rows([]string{"SKILL", "OFFERED", "LOADED AFTER", "LOADED", "SEARCHED", "FILES READ", "RUNS", "TOKENS"}, mapped(s.Skills[:min(len(s.Skills), 20)], func(n usage.Count) []string {
-			if n.Gone {
-				n.ID += " (gone)"
-			}
-			return cells(n.ID, n.Offered, n.Followed, n.Loaded, n.Searched, n.Read, runsOf(n), n.Tokens)
-		})))
-		noteMore(ui, len(s.Skills)-20, "skill")
-	}
+	})
+	wordings := mapped(s.Wordings, func(w usage.Wording) []string {
+		return cells(w.Name, w.Offers, w.Followed, figures.Percent(float64(w.Followed)/float64(max(1, w.Offers))))
+	})
+	counts := mapped(s.Skills[:min(len(s.Skills), 20)], func(n usage.Count) []string {
+		if n.Gone {
+			n.ID += " (gone)"
+		}
+		return cells(n.ID, n.Offered, n.Followed, n.Loaded, n.Searched, n.Read, runsOf(n), n.Tokens)
+	})
+	err := errors.Join(ui.rows([]string{"CLIENT", "PROMPTS", "OFFERS", "LOADS", ""}, clients),
+		ui.further([]string{"OFFERED AS", "OFFERS", "LOADED AFTER", ""}, wordings),
+		ui.further([]string{"SKILL", "OFFERED", "LOADED AFTER", "LOADED", "SEARCHED", "FILES READ", "RUNS", "TOKENS"}, counts))
+	noteMore(ui, len(s.Skills)-20, "skill")
 	unloaded, names := 0, []string{}
 	for _, n := range s.Skills {
 		if n.Offered > 0 && n.Loaded == 0 {
@@ -144,7 +135,7 @@ func printStats(ui *screen, s *usage.Stats, skills int) error {
 		return fmt.Sprintf("%s (%d×, %d after a search)", m.ID, m.Times, m.Searched)
 	}))
 	printNames(ui, "Prompts that got nothing", mapped(s.Gaps, func(g usage.Gap) string { return fmt.Sprintf("%q (%d×)", g.Prompt, g.Times) }))
-	return errors.Join(errs...)
+	return err
 }
 
 // runsOf returns how often commands of a skill ran, and how many failed.

@@ -62,6 +62,15 @@ func (ui *screen) tableOr(result any, header []string, rows [][]string) error {
 	return ui.rows(header, rows)
 }
 
+// further prints one more table after an empty line, if the table has rows.
+func (ui *screen) further(header []string, rows [][]string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(ui.stdout)
+	return ui.rows(header, rows)
+}
+
 // cells returns the values of a row as text.
 func cells(values ...any) []string {
 	return mapped(values, func(v any) string { return fmt.Sprint(v) })

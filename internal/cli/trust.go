@@ -295,7 +295,7 @@ func listTrusted(ui *screen, file *trust.File) error {
 	if err != nil {
 		ui.note("%v", err)
 	}
-	return printTrusted(ui, trustResult{Trusted: append([]trust.Skill{}, list...)}, list)
+	return printTrusted(ui, trustResult{Trusted: list}, list)
 }
 
 // forgetTrusted removes the trusted skills of a name or in a folder; "" means all.
@@ -313,7 +313,7 @@ func forgetTrusted(ctx context.Context, ui *screen, file *trust.File, what strin
 	if len(gone) == 0 && what != "" {
 		return fmt.Errorf("nothing that is trusted is called %q or is in that folder; \"skills trust --list\" shows what is", what)
 	}
-	return printTrusted(ui, trustResult{Forgotten: append([]trust.Skill{}, gone...)}, gone)
+	return printTrusted(ui, trustResult{Forgotten: gone}, gone)
 }
 
 // printTrusted prints a result, or its skills as a table.
