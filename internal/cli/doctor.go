@@ -152,15 +152,18 @@ func diagnose(ctx context.Context, s *session, strict, noIgnore bool) (*doctor.R
 		statuses = setup.Scan(env)
 	}
 	var r *doctor.Report
+	var sources []source.Source // to check without a catalog
 	seen := clientsView{tried: slices.ContainsFunc(statuses, func(st setup.Status) bool { return len(st.Registrations) > 0 })}
-	if err == nil {
-		r, err = examine(ctx, s, cfg, strict, &seen)
-	} else {
+	if err != nil {
 		found = append(found, mistakes(err)...)
-		r, err = doctor.Sources(ctx, nil, strict)
+	} else if r, err = examine(ctx, s, cfg, strict, &seen); err != nil {
+		sources = cfg.Sources
+		found = append(found, skill.Problem{Rule: "catalog", Severity: skill.Error, Path: cmp.Or(cfg.DB, "catalog"), Message: messageOf(err)})
 	}
 	if err != nil {
-		return nil, nil, err
+		if r, err = doctor.Sources(ctx, sources, strict); err != nil {
+			return nil, nil, err
+		}
 	}
 	if homeless == nil {
 		if trial.Check(ctx, env, statuses, seen.sample); ctx.Err() != nil {
@@ -192,22 +195,9 @@ type clientsView struct {
 	sample trial.Sample   // which their hooks have an answer for
 }
 
-// examine reports what is wrong with the catalog, and fills in what clients see of it. If the
-// catalog cannot be used, it checks the skills in the sources.
+// examine reports what is wrong with the catalog, and fills in what clients see of it. It fails
+// if the catalog cannot be used.
 func examine(ctx context.Context, s *session, cfg repertoire.Config, strict bool, seen *clientsView) (*doctor.Report, error) {
-	r, unusable := examineCatalog(ctx, s, cfg, strict, seen)
-	if unusable == nil {
-		return r, nil
-	}
-	r, err := doctor.Sources(ctx, cfg.Sources, strict)
-	if err == nil {
-		r.Add(skill.Problem{Rule: "catalog", Severity: skill.Error, Path: cmp.Or(cfg.DB, "catalog"), Message: messageOf(unusable)})
-	}
-	return r, err
-}
-
-// examineCatalog is examine for a catalog that can be used.
-func examineCatalog(ctx context.Context, s *session, cfg repertoire.Config, strict bool, seen *clientsView) (*doctor.Report, error) {
 	c, err := s.openWith(ctx, cfg)
 	if err != nil {
 		return nil, err
