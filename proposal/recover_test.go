@@ -141,7 +141,7 @@ func TestMain(m *testing.M) {
 		reverts(top)
 		return
 	}
-	os.Exit(m.Run())
+	testsize.Main(m)
 }
 
 func reverts(top string) {

@@ -15,7 +15,10 @@ import (
 
 	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
+
+func TestMain(m *testing.M) { testsize.Main(m) }
 
 // TestEnvironment: what the environment says of another repository, as in a hook of git, does
 // not count.

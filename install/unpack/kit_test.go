@@ -17,7 +17,10 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
+
+func TestMain(m *testing.M) { testsize.Main(m) }
 
 // An item is an entry of a tree to make.
 type item struct {

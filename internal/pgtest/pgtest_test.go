@@ -18,6 +18,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
+func TestMain(m *testing.M) { testsize.Main(m) }
+
 func connect(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)

@@ -20,6 +20,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
+func TestMain(m *testing.M) { testsize.Main(m) }
+
 // named returns a client by its name.
 func named(t *testing.T, name string) client.Client {
 	t.Helper()

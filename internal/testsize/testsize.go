@@ -1,7 +1,7 @@
 // Package testsize decides how long tests take: which of them "go test -short" leaves
-// out, how much they do, and how often garbage is collected meanwhile. The lists of the
-// first two are in short_test.go of the module. It keeps the settings of whoever runs the
-// tests out of them, too.
+// out, how much they do, how often garbage is collected meanwhile, and where their files
+// lie. The lists of the first two are in short_test.go of the module. It keeps the settings
+// of whoever runs the tests out of them, too.
 package testsize
 
 import (
@@ -49,13 +49,14 @@ type Tests struct{ m *testing.M }
 // children of the tests find in their environment is up to the tests.
 func Hermetic(m *testing.M) Tests { return Tests{m} }
 
-// Run clears the environment and runs the tests.
+// Run clears the environment, moves temporary folders into memory and runs the tests.
 func (t Tests) Run() int {
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); isSetting(name) {
 			os.Unsetenv(name)
 		}
 	}
+	inMemory()
 	return t.m.Run()
 }
 

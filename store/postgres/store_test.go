@@ -5,10 +5,13 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/postgres"
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
+
+func TestMain(m *testing.M) { testsize.Main(m) }
 
 // open opens a catalog until the end of the test.
 func open(t testing.TB, url string, o *postgres.Options) *postgres.DB {
