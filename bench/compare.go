@@ -58,11 +58,13 @@ func Compare(before, after Result) []Comparison {
 // better, and 0 for the number of entries, of which neither is.
 func direction(measure string) float64 {
 	measure, _, _ = strings.Cut(measure, "@")
-	switch measure {
-	case falseInjection, "near_own", "near_any":
+	if measure == falseInjection {
 		return -1
-	case "entries", "per_prompt":
-		return 0
+	}
+	for _, f := range figures {
+		if f.name == measure {
+			return f.better
+		}
 	}
 	return 1
 }

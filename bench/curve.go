@@ -149,20 +149,35 @@ func meanOf(list []spread) spread {
 	return m
 }
 
-// figures are what is measured of a block, in the order of the fields of Figures: each is the
-// sum of the tops divided by the sum of the bottoms over the prompts that need a skill, or over
-// the near misses.
+// figures are what is measured of a block: each is the sum of the tops divided by the sum of the
+// bottoms over the prompts that need a skill, or over the near misses.
 var figures = [...]struct {
-	name string
-	near bool
-	of   func(b Listing) ratio
+	name   string
+	near   bool
+	better float64 // 1 if more is better, -1 if less is, 0 if neither
+	in     func(f *Figures) *Estimate
+	of     func(b Listing) ratio
 }{
-	{"coverage", false, func(b Listing) ratio { return ratio{float64(min(1, b.Fitting)), 1} }},
-	{"entries", false, func(b Listing) ratio { return ratio{float64(b.Listed), float64(min(1, b.Listed))} }},
-	{"per_prompt", false, func(b Listing) ratio { return ratio{float64(b.Listed), 1} }},
-	{"right", false, func(b Listing) ratio { return ratio{float64(b.Fitting), float64(b.Listed)} }},
-	{"near_own", true, func(b Listing) ratio { return ratio{float64(b.Own), 1} }},
-	{"near_any", true, func(b Listing) ratio { return ratio{float64(min(1, b.Listed)), 1} }},
+	{"coverage", false, 1, func(f *Figures) *Estimate { return &f.Coverage }, func(b Listing) ratio { return ratio{float64(min(1, b.Fitting)), 1} }},
+	{"entries", false, 0, func(f *Figures) *Estimate { return &f.Entries }, func(b Listing) ratio { return ratio{float64(b.Listed), float64(min(1, b.Listed))} }},
+	{"per_prompt", false, 0, func(f *Figures) *Estimate { return &f.PerPrompt }, func(b Listing) ratio { return ratio{float64(b.Listed), 1} }},
+	{"right", false, 1, func(f *Figures) *Estimate { return &f.Right }, func(b Listing) ratio { return ratio{float64(b.Fitting), float64(b.Listed)} }},
+	{"near_own", true, -1, func(f *Figures) *Estimate { return &f.NearOwn }, func(b Listing) ratio { return ratio{float64(b.Own), 1} }},
+	{"near_any", true, -1, func(f *Figures) *Estimate { return &f.NearAny }, func(b Listing) ratio { return ratio{float64(min(1, b.Listed)), 1} }},
+}
+
+// EachFigure calls do with each of the figures that rests on prompts of the set, and with the
+// number of these prompts.
+func (s *Set) EachFigure(f *Figures, do func(name string, e Estimate, prompts int)) {
+	for _, x := range figures {
+		n := s.Prompts
+		if x.near {
+			n = s.NearMisses
+		}
+		if n > 0 {
+			do(x.name, *x.in(f), n)
+		}
+	}
 }
 
 // A sums holds the ratio of each of the figures.
@@ -177,13 +192,14 @@ func (s *sums) add(b Listing, near bool) {
 	}
 }
 
-// spreads are Figures before they are estimates, in the order of the fields.
+// spreads are Figures before they are estimates, in the order of figures.
 type spreads [len(figures)]spread
 
-func (s spreads) figures() Figures {
-	return Figures{
-		s[0].estimate(), s[1].estimate(), s[2].estimate(), s[3].estimate(), s[4].estimate(), s[5].estimate(),
+func (s spreads) figures() (f Figures) {
+	for i, x := range figures {
+		*x.in(&f) = s[i].estimate()
 	}
+	return f
 }
 
 // figures measures the blocks at several thresholds. A bootstrap sample draws the

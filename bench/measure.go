@@ -134,7 +134,7 @@ func at(rate float64) string {
 // At returns how the names of the measures at the rate of the point end, such as "@5%".
 func (p *Point) At() string { return at(p.Rate) }
 
-// figureNames returns the names of the figures at a rate, in the order of Figures.
+// figureNames returns the names of the figures at a rate, in their order.
 func figureNames(rate float64) []string {
 	names := make([]string, len(figures))
 	for i, f := range figures {

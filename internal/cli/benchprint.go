@@ -21,8 +21,8 @@ func printBench(ui *screen, out *bench.Result, b *benchFlags) error {
 		return printMarkdown(ui, out)
 	}
 	var rows [][]string
-	for _, s := range out.Sets {
-		rows = append(rows, setRows(s, b.details)...)
+	for i := range out.Sets {
+		rows = append(rows, setRows(&out.Sets[i], b.details)...)
 	}
 	if len(out.Sets) > 1 {
 		for _, m := range out.Mean {
@@ -70,7 +70,7 @@ func printEvals(ui *screen, sets []bench.Set, all bool) error {
 }
 
 // setRows are the rows of one set: relevance, gate, curve, tokens, latency, modes.
-func setRows(s bench.Set, details bool) [][]string {
+func setRows(s *bench.Set, details bool) [][]string {
 	var rows [][]string
 	add := func(measure string, e bench.Estimate, n int) { rows = append(rows, estimateRow(s.Set, measure, e, n)) }
 	plain := func(measure, value string, n int) {
@@ -86,7 +86,7 @@ func setRows(s bench.Set, details bool) [][]string {
 	}
 	rows = append(rows, partRows(s.Set, s.Breakdown, details)...)
 	plain("threshold", decimals(s.Gate.Threshold), len(s.Queries))
-	rows = append(rows, figureRows(s, "", s.Gate.Figures)...)
+	s.EachFigure(&s.Gate.Figures, add)
 	if s.Prompts > 0 {
 		add("precision", s.Gate.Precision, s.Prompts)
 	}
@@ -98,7 +98,7 @@ func setRows(s bench.Set, details bool) [][]string {
 			at := p.At()
 			plain("threshold"+at, decimals(p.Threshold), s.Gate.None)
 			plain("disturbed"+at, decimals(p.Disturbed), s.Gate.None)
-			rows = append(rows, figureRows(s, at, p.Figures)...)
+			s.EachFigure(&p.Figures, func(name string, e bench.Estimate, n int) { add(name+at, e, n) })
 		}
 	}
 	all := len(s.Queries) - s.NearMisses
@@ -132,26 +132,9 @@ func partRows(set string, parts []bench.Part, details bool) [][]string {
 	return rows
 }
 
-// figureRows are the rows of blocks at one threshold; at is the end of their names.
-func figureRows(s bench.Set, at string, f bench.Figures) [][]string {
-	var rows [][]string
-	add := func(measure string, e bench.Estimate, n int) {
-		if n > 0 {
-			rows = append(rows, estimateRow(s.Set, measure+at, e, n))
-		}
-	}
-	add("coverage", f.Coverage, s.Prompts)
-	add("entries", f.Entries, s.Prompts)
-	add("per_prompt", f.PerPrompt, s.Prompts)
-	add("right", f.Right, s.Prompts)
-	add("near_own", f.NearOwn, s.NearMisses)
-	add("near_any", f.NearAny, s.NearMisses)
-	return rows
-}
-
 // calibrationRows are the calibration error, if there is one, and with details the
 // reliability table, with predicted and observed probability in the columns of the bounds.
-func calibrationRows(s bench.Set, details bool) [][]string {
+func calibrationRows(s *bench.Set, details bool) [][]string {
 	if s.Calibration == nil {
 		return nil
 	}
