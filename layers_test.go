@@ -115,7 +115,7 @@ var layers = map[string][]string{
 	"web/browsertest/screenshots":   {"web/browsertest"},
 	"internal/atomicfile/crashtest": {"internal/atomicfile"},
 	"internal/pgtest":               {},
-	"internal/catalogtest":          {".", "internal/must"},
+	"internal/catalogtest":          {".", "internal/must", "source", "source/sourcetest"},
 	"internal/must":                 {},
 	"internal/testsize":             {},
 	"internal/words/wordstest":      {},

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/source/sourcetest"
@@ -16,11 +17,8 @@ import (
 // half opens a catalog of a source that was read before, and of a new one that is held up.
 func half(t *testing.T) (*repertoire.Catalog, *sourcetest.Held) {
 	t.Helper()
-	cfg := repertoire.Config{Sources: []source.Source{memory(t, "old", 1, docs("bread", "cake"))}, DB: filepath.Join(t.TempDir(), "catalog.db")}
-	must.Do(t, scanned(t, cfg).Close())
-	held := sourcetest.Hold(memory(t, "new", 0, docs("pie", "tart")))
-	cfg.Sources = append(cfg.Sources, held)
-	cfg.Schedule, cfg.Background = "@every 1h", true
+	cfg := repertoire.Config{Sources: []source.Source{memory(t, "old", 1, docs("bread", "cake"))}}
+	held := catalogtest.Half(t, &cfg, memory(t, "new", 0, docs("pie", "tart")))
 	c := open(t, cfg)
 	t.Cleanup(held.Release) // before the catalog is closed
 	return c, held

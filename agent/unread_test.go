@@ -1,15 +1,14 @@
 package agent_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
-	"github.com/repertoire-skills/repertoire/source/sourcetest"
 )
 
 // TestUnread: a model learns that a folder of skills has not been read yet, and what to do.
@@ -19,14 +18,8 @@ func TestUnread(t *testing.T) {
 	must.Do(t, err)
 	added, err := source.Files(map[string]string{"pie/SKILL.md": "---\nname: pie\ndescription: Bakes pies.\n---\nBake it.\n"}, &source.Options{Label: "new"})
 	must.Do(t, err)
-	cfg := repertoire.Config{Sources: []source.Source{old}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never}
-	before, err := repertoire.Open(t.Context(), cfg)
-	must.Do(t, err)
-	_, err = before.Owner().Rescan(t.Context(), nil)
-	must.Do(t, err)
-	must.Do(t, before.Close())
-	held := sourcetest.Hold(added)
-	cfg.Sources, cfg.Schedule, cfg.Background = append(cfg.Sources, held), "@every 1h", true
+	cfg := repertoire.Config{Sources: []source.Source{old}}
+	held := catalogtest.Half(t, &cfg, added)
 	c, err := repertoire.Open(t.Context(), cfg)
 	must.Do(t, err)
 	t.Cleanup(func() { held.Release(); must.Do(t, c.Close()) })

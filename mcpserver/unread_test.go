@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/source"
@@ -17,16 +18,9 @@ import (
 // half makes the catalog of a server hold a new source beside the one that was read before.
 func half(t testing.TB, held **sourcetest.Held) func(*repertoire.Config, *mcpserver.Options) {
 	return func(cfg *repertoire.Config, _ *mcpserver.Options) {
-		before, err := repertoire.Open(t.Context(), *cfg)
-		must.Do(t, err)
-		_, err = before.Owner().Rescan(t.Context(), nil)
-		must.Do(t, err)
-		must.Do(t, before.Close())
 		added, err := source.Files(map[string]string{"bake-pies/SKILL.md": doc("bake-pies", "Bakes pies. Use when a pie is to be baked.")}, &source.Options{Label: "new"})
 		must.Do(t, err)
-		*held = sourcetest.Hold(added)
-		cfg.Sources = append(cfg.Sources, *held)
-		cfg.Schedule, cfg.Background = "@every 1h", true
+		*held = catalogtest.Half(t, cfg, added)
 	}
 }
 
@@ -37,6 +31,7 @@ const partText = "o far this is part of the catalog: 1 folder has not been read 
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	eras(t, func(t *testing.T, modern bool) {
+		t.Parallel() // it waits two seconds for a skill that is nowhere
 		var held *sourcetest.Held
 		k := serve(t, few(), "", half(t, &held))
 		t.Cleanup(held.Release)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/source/sourcetest"
@@ -16,14 +17,9 @@ func TestUnread(t *testing.T) {
 	t.Parallel()
 	added, err := source.Files(map[string]string{"pie/SKILL.md": doc("pie", "Bakes pies.", "Bake it.")}, &source.Options{Label: "new"})
 	must.Do(t, err)
-	held := sourcetest.Hold(added)
+	var held *sourcetest.Held
 	k := open(t, few(), func(cfg *repertoire.Config, _ *web.Options) {
-		before, err := repertoire.Open(t.Context(), *cfg)
-		must.Do(t, err)
-		_, err = before.Owner().Rescan(t.Context(), nil)
-		must.Do(t, err)
-		must.Do(t, before.Close())
-		cfg.Sources, cfg.Schedule, cfg.Background = append(cfg.Sources, held), "@every 1h", true
+		held = catalogtest.Half(t, cfg, added)
 	})
 	t.Cleanup(held.Release)
 	const part = "So far this is part of the catalog: 1 folder has not been read yet."

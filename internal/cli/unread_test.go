@@ -3,37 +3,27 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
-	"github.com/repertoire-skills/repertoire/source/sourcetest"
 )
 
 // TestUnread: the commands say that a folder has not been read yet, once and in JSON.
 func TestUnread(t *testing.T) {
+	t.Parallel()
 	files := func(label, name string) source.Source {
 		s, err := source.Files(map[string]string{name + "/SKILL.md": "---\nname: " + name + "\ndescription: Bakes a " + name + ".\n---\nBake it.\n"}, &source.Options{Label: label})
 		must.Do(t, err)
 		return s
 	}
-	cfg := repertoire.Config{Sources: []source.Source{files("old", "cake")}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never}
-	try := func(err error) {
-		t.Helper()
-		must.Do(t, err)
-	}
-	before, err := repertoire.Open(t.Context(), cfg)
-	try(err)
-	_, err = before.Owner().Rescan(t.Context(), nil)
-	try(err)
-	try(before.Close())
-	held := sourcetest.Hold(files("new", "pie"))
-	cfg.Sources, cfg.Schedule, cfg.Background = append(cfg.Sources, held), "@every 1h", true
+	cfg := repertoire.Config{Sources: []source.Source{files("old", "cake")}}
+	held := catalogtest.Half(t, &cfg, files("new", "pie"))
 	opened, err := repertoire.Open(t.Context(), cfg)
-	try(err)
+	must.Do(t, err)
 	t.Cleanup(func() { held.Release(); opened.Close() })
 
 	const part = "part of the catalog: 1 folder has not been read yet"

@@ -57,7 +57,7 @@ func beHook(ctx context.Context, mode string) error {
 		StateDir: func() (string, error) { return "", nil }, Command: func() string { return "skills" }}
 	call.Open = func(ctx context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
 		if os.Getenv(slowVar) != "" {
-			time.Sleep(time.Second)
+			time.Sleep(100 * time.Millisecond)
 		}
 		c, err := repertoire.Open(ctx, cfg)
 		return c, nil, err

@@ -89,7 +89,7 @@ var files = map[string]string{
 	"scripts/link.sh":    "#!/bin/sh\nln -s \"$1/canary\" \"$WORKSPACE/link\"\ncat \"$WORKSPACE/link\"\n",
 	"scripts/disk.sh":    "#!/bin/sh\nx=0123456789abcdef; x=$x$x$x$x; x=$x$x$x$x; x=$x$x$x$x\nwhile echo \"$x\"; do true; done >\"$TMPDIR/large\"\nexit 9\n",
 	"scripts/connect.sh": "exec 3<>\"/dev/tcp/127.0.0.1/$1\" && cat <&3\n",
-	"scripts/bomb.sh":    "#!/bin/sh\ni=0\nwhile [ $i -lt 60 ]; do sleep 3 & i=$((i+1)); done\nwait\n",
+	"scripts/bomb.sh":    "#!/bin/sh\ni=0\nwhile [ $i -lt 60 ]; do sleep 1 & i=$((i+1)); done\nwait\n",
 	"scripts/zombie.sh":  "#!/bin/sh\n(true &)\ntrue &\nexit 5\n",
 	"scripts/flood.sh":   "#!/bin/sh\nwhile true; do echo flood; done\n",
 }
