@@ -51,7 +51,7 @@ func TestMixtures(t *testing.T) {
 	closedCatalog(t, cfg)
 	folders := []string{old, filepath.Dir(cfg.DB), ""} // "" means that the files are missing
 	now := append(slices.DeleteFunc(many(), func(s string) bool { return s == "skill-05" }), "skill-20")
-	for state := 0; state < 243; state += testsize.Rounds(16, 1) {
+	for state := 0; state < 243; state += testsize.Rounds(31, 1) {
 		one := cfg
 		one.DB = cache()
 		name := ""

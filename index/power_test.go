@@ -293,10 +293,10 @@ type crash struct {
 	loss crashtest.Loss
 }
 
-// cases returns crashes before every third step, with one of the losses in turn, or, in a
+// cases returns crashes before every sixth step, with one of the losses in turn, or, in a
 // long round, before each step with each loss several times.
 func cases(from, to int) (list []crash) {
-	for step := from; step <= to; step += testsize.Rounds(3, 1) {
+	for step := from; step <= to; step += testsize.Rounds(6, 1) {
 		for range testsize.Rounds(1, 4*int(crashtest.Losses)) {
 			list = append(list, crash{step, crashtest.Loss(len(list)) % crashtest.Losses})
 		}
@@ -316,7 +316,7 @@ func TestDiskFull(t *testing.T) {
 		copyCatalog(t, p.path, before)
 		versions[v+1].f(t, p)
 		p.fresh(t)
-		for n, failed := v%testsize.Rounds(2, 1), true; failed; n += testsize.Rounds(2, 1) {
+		for n, failed := v%testsize.Rounds(4, 1), true; failed; n += testsize.Rounds(4, 1) {
 			t.Run(fmt.Sprintf("version %d, step %d", v+2, n), func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "catalog.db")
 				copyCatalog(t, before, path)
