@@ -1,7 +1,6 @@
 package repertoire_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
@@ -156,27 +154,16 @@ func want(t testing.TB, what string, got []string, want ...string) {
 }
 
 // A journal is a logger that remembers.
-type journal struct {
-	mu   sync.Mutex // guards text
-	text bytes.Buffer
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
+type journal struct{ must.Log }
 
 func (j *journal) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	return slog.New(slog.NewTextHandler(&j.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // lines returns what was logged that contains some text.
 func (j *journal) lines(text string) []string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	var found []string
-	for line := range strings.Lines(j.text.String()) {
+	for line := range strings.Lines(j.String()) {
 		if strings.Contains(line, text) {
 			found = append(found, line)
 		}

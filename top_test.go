@@ -39,6 +39,9 @@ func TestSkillAtTop(t *testing.T) {
 	}
 	age()
 	long := scanned(t, cfg)
+	alone := cfg // which only processes that give one answer keep up to date
+	alone.DB = filepath.Join(t.TempDir(), "catalog.db")
+	closedCatalog(t, alone)
 	put := func(name, text string) func() { return func() { must.Write(t, at(name), text) } }
 	for _, step := range []struct {
 		name   string
@@ -71,42 +74,16 @@ func TestSkillAtTop(t *testing.T) {
 		if diff := cmp.Diff(want, known(t, long)); diff != "" {
 			t.Errorf("%s: after a rescan (-want +got):\n%s", step.name, diff)
 		}
-		once := deferred(t, cfg)
-		_, err := once.Freshen(t.Context(), nil)
-		must.Do(t, err)
-		if diff := cmp.Diff(want, known(t, once)); diff != "" {
-			t.Errorf("%s: in the next process (-want +got):\n%s", step.name, diff)
-		}
-	}
-}
-
-// TestSkillAtTopOnce: a process that gives one answer notices changes at the top by itself.
-func TestSkillAtTopOnce(t *testing.T) {
-	src, dir := folder(t, "team", docs("bread", "group/cake"))
-	must.Write(t, filepath.Join(dir, "SKILL.md"), doc("stray", "Strays."))
-	now := time.Now().Add(-2 * time.Hour)
-	dated(t, dir, now)
-	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")}
-	for _, change := range []func(){
-		func() {},
-		func() { must.Write(t, filepath.Join(dir, "group", "SKILL.md"), doc("group", "Groups.")) },
-		func() { must.Write(t, filepath.Join(dir, "pie", "SKILL.md"), doc("pie", "Does pie.")) },
-		func() { must.Do(t, os.Remove(filepath.Join(dir, "pie", "SKILL.md"))) },
-		func() { must.Do(t, os.Remove(filepath.Join(dir, "SKILL.md"))) },
-	} {
-		change()
-		now = now.Add(time.Minute)
-		dated(t, dir, now)
-		once := deferred(t, cfg)
-		_, err := once.Freshen(t.Context(), nil)
-		must.Do(t, err)
-		fresh := cfg
-		fresh.DB = ""
-		if diff := cmp.Diff(known(t, scanned(t, fresh)), known(t, once)); diff != "" {
-			t.Errorf("in the next process (-want +got):\n%s", diff)
-		}
-		if g := glanceAt(t, cfg); !g.Current || !g.All {
-			t.Errorf("then: %+v", g)
+		for who, cfg := range map[string]repertoire.Config{"of a catalog that was rescanned": cfg, "that notices it": alone} {
+			once := deferred(t, cfg)
+			_, err := once.Freshen(t.Context(), nil)
+			must.Do(t, err)
+			if diff := cmp.Diff(want, known(t, once)); diff != "" {
+				t.Errorf("%s: in a process %s (-want +got):\n%s", step.name, who, diff)
+			}
+			if g := glanceAt(t, cfg); !g.Current || !g.All {
+				t.Errorf("%s: after a process %s: %+v", step.name, who, g)
+			}
 		}
 	}
 }

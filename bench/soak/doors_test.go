@@ -3,7 +3,6 @@
 package soak
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,12 +11,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -136,25 +135,7 @@ func hitsOf(list []repertoire.Hit) []hit {
 type server struct {
 	cmd     *exec.Cmd
 	session *mcp.ClientSession
-	stderr  *logged
-}
-
-// logged is a buffer that a process writes to while the test reads it.
-type logged struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
+	stderr  *must.Log
 }
 
 // startServer starts the server with the configuration of now.
@@ -162,7 +143,7 @@ func (w *world) startServer() error {
 	if w.server != nil {
 		return nil
 	}
-	s := &server{cmd: w.command(context.WithoutCancel(w.s.t.Context()), w.db(), "mcp"), stderr: new(logged)}
+	s := &server{cmd: w.command(context.WithoutCancel(w.s.t.Context()), w.db(), "mcp"), stderr: new(must.Log)}
 	s.cmd.Stderr = s.stderr
 	ctx, cancel := context.WithTimeout(w.s.t.Context(), patience)
 	defer cancel()
