@@ -2,6 +2,7 @@ package words
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -93,5 +94,16 @@ why does getHTTPResponse return null when the server answers with a redirect, an
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		Terms(text)
+	}
+}
+
+// TestLongForms: a short form and what it stands for are one term, in any case.
+func TestLongForms(t *testing.T) {
+	for short, long := range map[string]string{
+		"k8s DBs": "Kubernetes databases", "i18n of the TS repo": "internationalization of the TypeScript repository", "xlsx, pptx": "Excel, PowerPoint",
+	} {
+		if a, b := Terms(short), Terms(long); !slices.Equal(a, b) || len(a) == 0 {
+			t.Errorf("%q has the terms %q, %q has %q", short, a, long, b)
+		}
 	}
 }
