@@ -100,7 +100,7 @@ why does getHTTPResponse return null when the server answers with a redirect, an
 // TestLongForms: a short form and what it stands for are one term, in any case.
 func TestLongForms(t *testing.T) {
 	for short, long := range map[string]string{
-		"k8s DBs": "Kubernetes databases", "i18n of the TS repo": "internationalization of the TypeScript repository", "xlsx, pptx": "Excel, PowerPoint",
+		"k8s DBs": "Kubernetes databases", "i18n of the TS repo": "internationalization of the typescript repository", "xlsx, pptx": "Excel, Powerpoint",
 	} {
 		if a, b := Terms(short), Terms(long); !slices.Equal(a, b) || len(a) == 0 {
 			t.Errorf("%q has the terms %q, %q has %q", short, a, long, b)
