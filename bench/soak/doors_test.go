@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -102,7 +103,7 @@ func (w *world) askLibrary(a ask) answer {
 		got.Text, got.Stale = body.Text, body.Stale
 	default:
 		var block repertoire.Block
-		block, err = c.Block(ctx, a.text, repertoire.Budget{}, agent)
+		block, err = c.Block(ctx, a.text, repertoire.Budget{Offer: contextprovider.Relevant}, agent) // as the command does
 		got.Mode, got.Skills = block.Mode, hitsOf(block.Skills)
 		for _, body := range block.Pinned {
 			got.Pinned = append(got.Pinned, body.ID)
