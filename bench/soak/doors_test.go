@@ -90,6 +90,7 @@ func (w *world) askLibrary(a ask) answer {
 	case a.kind == "list":
 		var list []repertoire.Entry
 		list, err = c.List(ctx, agent, &repertoire.ListOptions{Shadowed: true})
+		list, _ = repertoire.SplitLinks(list) // as the command does
 		for _, e := range list {
 			got.Skills = append(got.Skills, hitOf(e))
 		}
