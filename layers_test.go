@@ -78,7 +78,7 @@ var layers = map[string][]string{
 	"embed/embedtest":     {"embed"},
 	"embed/openai":        {"embed", "internal/endpoint", "internal/openai"},
 	"embed/static":        {"embed", "internal/words"},
-	"embed/contextual":    {"embed"},
+	"embed/contextual":    {"embed", "internal/tidy"},
 	"source":              {"skill", "internal/regular", "internal/words", "internal/lazyregexp", "internal/figures", "internal/tidy"},
 	"source/shared":       {"skill", "source", "store", "internal/atomicfile", "internal/regular", "internal/words"},
 	"source/sourcetest":   {"skill", "source", "internal/must"},

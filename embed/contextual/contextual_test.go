@@ -110,9 +110,11 @@ func TestSplit(t *testing.T) {
 			t.Errorf("%q: %s %s%s, want %s", c.text, first, got, last, c.want)
 		}
 	}
-	long := m.split(strings.Repeat("a ", 50)+strings.Repeat("b ", 50), 30)
-	if a, b := m.split("a", 30)[1], m.split("b", 30)[1]; len(long) != 30 || long[19] != a || long[20] != b {
-		t.Errorf("a long text is cut to %d: %v; want two thirds of its start and one of its end", len(long), long)
+	for _, n := range []int{50, 50_000} {
+		long := m.split(strings.Repeat("a ", n)+strings.Repeat("b ", n), 30)
+		if a, b := m.split("a", 30)[1], m.split("b", 30)[1]; len(long) != 30 || long[19] != a || long[20] != b {
+			t.Errorf("a long text is cut to %d: %v; want two thirds of its start and one of its end", len(long), long)
+		}
 	}
 }
 

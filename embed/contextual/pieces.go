@@ -5,7 +5,13 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
+
+// pieceBytes is more than nearly all pieces have: what lies further inside of a text need not be
+// cut into pieces, which takes longer than to embed them.
+const pieceBytes = 32
 
 // longestWord is how many characters a word may have that is cut into pieces.
 const longestWord = 100
@@ -16,6 +22,7 @@ const longestWord = 100
 // the last [SEP]. Of a text of more than most pieces, two thirds are from its start and one
 // third from its end.
 func (m *model) split(text string, most int) []int {
+	text = tidy.CutMiddle(text, most*pieceBytes)
 	list := []int{m.first}
 	var word []byte
 	end := func() {
