@@ -43,6 +43,9 @@ type counter struct {
 	last     atomic.Pointer[Coverage] // the last count for the embedder's model
 }
 
+// beside reports whether the embedder is the contextual encoder.
+func (n *counter) beside() bool { return n.texts > 0 }
+
 func (n *counter) space() store.Space { return store.Space{Model: n.embedder.Model(), Texts: n.texts} }
 
 // learn takes over the count of a published set, unless there has been one.

@@ -41,7 +41,7 @@ func (v *Vectors) Embed(ctx context.Context, progress func(done, all int)) error
 	if err == nil && !c.all() {
 		c, err = v.embedMissing(ctx, c, progress)
 	}
-	if err != nil || !c.all() || c.Texts == 0 || v.embedder != v.catalog.embedder {
+	if err != nil || !c.all() || c.Texts == 0 || v.beside() {
 		return err
 	}
 	return v.dropOthers(ctx)
@@ -114,7 +114,7 @@ func (v *Vectors) embedSkills(ctx context.Context, model string, missing []store
 // that cannot be used costs time only.
 func (v *Vectors) packed(ctx context.Context, model string, list []text) (hashes, vectors [][]byte, err error) {
 	cache := v.opts.Cache
-	if cache == nil || v.opts.Inline && v.embedder == v.catalog.embedder {
+	if cache == nil || v.opts.Inline && !v.beside() {
 		return packTexts(ctx, v.embedder, list)
 	}
 	for _, t := range list {

@@ -70,8 +70,8 @@ type Ranking struct {
 	// Mode says what the ranking is based on: "hybrid", "hybrid (…)" with the
 	// model of the fallback and how far embedding has come, "text (no
 	// embedder)", "text (embedder timed out)" and so on, with ", contextual", ", contextual
-	// for 12 of 40 skills" or ", encoder late", and with ", reranked" or why not; "syntax" for a query in the query language, or "syntax (…)" if not all
-	// texts could be checked.
+	// for 12 of 40 skills" or ", encoder late", and with ", reranked" or why not; "syntax"
+	// for a query in the query language, or "syntax (…)" if not all texts could be checked.
 	Mode string
 	// Kind says why nothing is worth offering, unless the prompt names it: the
 	// prompt is "empty", a "slash command", "reply" (or greeting), "shell

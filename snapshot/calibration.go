@@ -64,8 +64,8 @@ func (d *Demands) UnmarshalText(text []byte) error {
 func (s *Set) BaseGeneration() store.Generation { return s.segments[0].Meta().Generation }
 
 // Fits reports whether the calibration holds for a set: whether it is of the same
-// models, and the set still has about as many skills and vectors of the encoder. In a small catalog each skill counts: what four
-// skills show hardly holds for five.
+// models, and the set still has about as many skills and vectors of the encoder. In a small
+// catalog each skill counts: what four skills show hardly holds for five.
 func (c *Calibration) Fits(s *Set) bool {
 	near := func(a, b int) bool { return max(a, b)-min(a, b) <= c.Skills/5 }
 	return c.Model == s.Model() && near(c.Skills, s.Offered()) && c.Encoder == s.Models()[Sentences].Name && near(c.Sentences, s.Sentences)
