@@ -1,11 +1,13 @@
 package repertoire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/regular"
@@ -127,15 +129,21 @@ func (l *local) embed(ctx context.Context, progress func(done, all int)) error {
 		if err := f.file.Ready(ctx); err != nil || f.file.ReadOnly() {
 			return err
 		}
-		// Words rank while the encoder, which takes longer, is at work.
-		for _, v := range []*index.Vectors{f.index.Vectors, f.index.Contextual} {
-			if err := v.Embed(ctx, progress); err != nil {
-				return err
-			}
+		if err := f.index.Embed(ctx, progress); err != nil {
+			return err
+		}
+		// Words rank while the encoder is at work, and what it has embedded ranks, too.
+		for step := firstStep; ; step *= 2 {
 			if err := l.publish(ctx, f); err != nil {
 				return err
 			}
+			if done, err := f.index.Contextual.EmbedFor(ctx, step, progress); done || err != nil {
+				return cmp.Or(err, l.publish(ctx, f))
+			}
 		}
-		return nil
 	})
 }
+
+// firstStep is for how long the encoder embeds before its vectors are published for the first
+// time. Each step is twice as long as the one before, because publishing takes longer, too.
+const firstStep = 2 * time.Second

@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -118,5 +119,37 @@ func TestContextualAlone(t *testing.T) {
 	searchtest.Publish(t, x, false)
 	if a := wantMode(t, x, "text (no embedder), contextual"); len(a.Hits) == 0 || a.Hits[0].Name != "scissors" {
 		t.Errorf("hits %+v, want scissors first", a.Hits)
+	}
+}
+
+// TestEmbedFor: when the time is over a batch ends, what it has made ranks, and the next call
+// goes on.
+func TestEmbedFor(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	clock := func() time.Time { now = now.Add(time.Second); return now }
+	u := &understanding{embedtest.Fake{Name: "sentences"}}
+	x := searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), nil, &searchtest.Options{Index: index.Options{Contextual: u, Now: clock}})
+	const skills = 40
+	searchtest.Sync(t, x, "home", searchtest.Many(skills).Refs())
+	calls := 0
+	for done := false; !done; calls++ {
+		if calls > 9 {
+			t.Fatal("it does not end")
+		}
+		var err error
+		done, err = x.Contextual.EmbedFor(t.Context(), 1, nil)
+		must.Do(t, err)
+		searchtest.Publish(t, x, false)
+		want := "text (no embedder), contextual"
+		if n := u.Texts() - calls; n < skills { // each question is a text, too
+			want = fmt.Sprintf("%s for %d of %d skills", want, n, skills)
+		}
+		if a := searchtest.Ask(t, x, search.Query{Text: "topic3 fruit"}); a.Mode != want {
+			t.Errorf("after call %d: mode %q, want %q", calls, a.Mode, want)
+		}
+	}
+	if n := u.Texts() - calls; n != skills || calls < 2 {
+		t.Errorf("%d calls embedded %d texts, want several and %d", calls, n, skills)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -28,43 +30,51 @@ func newVectors(n *counter) *Vectors { return &Vectors{counter: n, embedding: ma
 // progress, unless that is nil, with the number of embedded texts and the number
 // of all texts. Without an embedder it does nothing.
 func (v *Vectors) Embed(ctx context.Context, progress func(done, all int)) error {
+	_, err := v.EmbedFor(ctx, math.MaxInt64, progress)
+	return err
+}
+
+// EmbedFor is Embed for so long: it ends after the batch in which the time is over, and reports
+// whether it has come to the end. So what is embedded can be published meanwhile.
+func (v *Vectors) EmbedFor(ctx context.Context, most time.Duration, progress func(done, all int)) (done bool, err error) {
 	if v.embedder == nil {
-		return nil
+		return true, nil
 	}
 	select {
 	case v.embedding <- struct{}{}:
 		defer func() { <-v.embedding }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 	c, err := v.count(ctx, v.store)
-	if err == nil && !c.all() {
-		c, err = v.embedMissing(ctx, c, progress)
+	if done = true; err == nil && !c.all() {
+		c, done, err = v.embedMissing(ctx, c, most, progress)
 	}
 	if err != nil || !c.all() || c.Texts == 0 || v.beside() {
-		return err
+		return done, err
 	}
-	return v.dropOthers(ctx)
+	return done, v.dropOthers(ctx)
 }
 
 // embedMissing embeds the texts that have no vector. It counts progress up from c,
 // because counting all texts again after each batch would take longer than the
-// batch.
-func (v *Vectors) embedMissing(ctx context.Context, c Coverage, progress func(done, all int)) (Coverage, error) {
-	model, after := v.embedder.Model(), int64(0)
+// batch. It stops after the batch in which the time is over; then done is false.
+func (v *Vectors) embedMissing(ctx context.Context, c Coverage, most time.Duration, progress func(done, all int)) (_ Coverage, done bool, err error) {
+	model, after, began := v.embedder.Model(), int64(0), v.opts.Now()
 	if c := v.opts.Cache; c != nil {
 		defer c.Close() // it closes what was open for reading, or is damaged
 	}
-	for {
+	for late := false; ; late = v.opts.Now().Sub(began) >= most {
 		missing, err := v.store.Unembedded(ctx, v.space(), after, embedBatch)
 		if err != nil {
-			return Coverage{}, err
+			return Coverage{}, false, err
 		}
-		if len(missing) == 0 {
-			return v.count(ctx, v.store)
+		if late || len(missing) == 0 {
+			c, err := v.count(ctx, v.store)
+			return c, len(missing) == 0, err
 		}
 		if err := v.embedSkills(ctx, model, missing); err != nil {
-			return Coverage{}, fmt.Errorf("embedding: %w", err)
+			return Coverage{}, false, fmt.Errorf("embedding: %w", err)
 		}
 		after = missing[len(missing)-1].Row
 		if c.Embedded = min(c.Embedded+len(missing), c.Texts); progress != nil {
