@@ -23,8 +23,8 @@ type Vectors struct {
 
 func newVectors(n *counter) *Vectors { return &Vectors{counter: n, embedding: make(chan struct{}, 1)} }
 
-// Embed computes the missing vectors of the embedder. It stores them in
-// small batches, so that an interrupted run resumes where it stopped. Only one
+// Embed computes the missing vectors of the embedder, first those of what was added last. It
+// stores them in small batches, so that an interrupted run resumes where it stopped. Only one
 // Embed runs at a time; a second call waits for the first. When every text has a
 // vector, Embed removes the vectors of other models. After each batch it calls
 // progress, unless that is nil, with the number of embedded texts and the number
@@ -60,12 +60,12 @@ func (v *Vectors) EmbedFor(ctx context.Context, most time.Duration, progress fun
 // because counting all texts again after each batch would take longer than the
 // batch. It stops after the batch in which the time is over; then done is false.
 func (v *Vectors) embedMissing(ctx context.Context, c Coverage, most time.Duration, progress func(done, all int)) (_ Coverage, done bool, err error) {
-	model, after, began := v.embedder.Model(), int64(0), v.opts.Now()
+	model, before, began := v.embedder.Model(), int64(0), v.opts.Now()
 	if c := v.opts.Cache; c != nil {
 		defer c.Close() // it closes what was open for reading, or is damaged
 	}
 	for late := false; ; late = v.opts.Now().Sub(began) >= most {
-		missing, err := v.store.Unembedded(ctx, v.space(), after, embedBatch)
+		missing, err := v.store.Unembedded(ctx, v.space(), before, embedBatch)
 		if err != nil {
 			return Coverage{}, false, err
 		}
@@ -76,7 +76,7 @@ func (v *Vectors) embedMissing(ctx context.Context, c Coverage, most time.Durati
 		if err := v.embedSkills(ctx, model, missing); err != nil {
 			return Coverage{}, false, fmt.Errorf("embedding: %w", err)
 		}
-		after = missing[len(missing)-1].Row
+		before = missing[len(missing)-1].Row
 		if c.Embedded = min(c.Embedded+len(missing), c.Texts); progress != nil {
 			progress(c.Embedded, c.Texts)
 		}

@@ -118,10 +118,10 @@ type Reader interface {
 	// Vectors returns the vectors of the skills in these rows by a model, by row. It leaves out
 	// rows without any.
 	Vectors(ctx context.Context, model string, rows []int64) (map[int64][]Vector, error)
-	// Unembedded returns texts of the space without a vector, ordered by row and ordinal.
-	// It looks at rows greater than after, and returns all such texts of the first limit
-	// skills that have any.
-	Unembedded(ctx context.Context, s Space, after int64, limit int) ([]Text, error)
+	// Unembedded returns texts of the space without a vector, by descending row, so the
+	// newest first, then by descending ordinal. It looks at rows below before, 0 means at
+	// all, and returns all such texts of the first limit skills that have any.
+	Unembedded(ctx context.Context, s Space, before int64, limit int) ([]Text, error)
 	// Coverage counts the texts of the space in these rows, and how many of them have a
 	// vector; nil means all rows.
 	Coverage(ctx context.Context, s Space, rows []int64) (texts, embedded int, err error)

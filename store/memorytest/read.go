@@ -163,14 +163,16 @@ func (c *catalog) unembedded(s store.Space, k *kept) []store.Text {
 	return list
 }
 
-func (r reader) Unembedded(ctx context.Context, s store.Space, after int64, limit int) ([]store.Text, error) {
+func (r reader) Unembedded(ctx context.Context, s store.Space, before int64, limit int) ([]store.Text, error) {
 	c, err := r.at(ctx)
 	var list []store.Text
-	for _, row := range slices.Sorted(maps.Keys(c.skills)) {
-		if row <= after || limit == 0 {
+	rows := slices.Sorted(maps.Keys(c.skills))
+	for _, row := range slices.Backward(rows) {
+		if before != 0 && row >= before || limit == 0 {
 			continue
 		}
 		if texts := c.unembedded(s, c.skills[row]); len(texts) > 0 {
+			slices.Reverse(texts)
 			list = append(list, texts...)
 			limit--
 		}

@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -233,8 +235,8 @@ func (r reader) Vectors(ctx context.Context, model string, rows []int64) (map[in
 }
 
 // Unembedded implements store.Reader.
-func (r reader) Unembedded(ctx context.Context, s store.Space, after int64, limit int) ([]store.Text, error) {
-	args := pgx.NamedArgs{"model": []byte(s.Model), "texts": s.Most(), "after": after, "limit": limit}
+func (r reader) Unembedded(ctx context.Context, s store.Space, before int64, limit int) ([]store.Text, error) {
+	args := pgx.NamedArgs{"model": []byte(s.Model), "texts": s.Most(), "before": cmp.Or(before, math.MaxInt64), "limit": limit}
 	return query(ctx, r, "unembedded", args, func(row pgx.Rows) (t store.Text, err error) {
 		err = row.Scan(&t.Row, &t.Ordinal, &t.Hash)
 		return t, err

@@ -1,9 +1,11 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
@@ -212,14 +214,14 @@ func (db *DB) Vectors(ctx context.Context, model string, rows []int64) (map[int6
 }
 
 // Unembedded implements store.Reader.
-func (db *DB) Unembedded(ctx context.Context, s store.Space, after int64, limit int) ([]store.Text, error) {
+func (db *DB) Unembedded(ctx context.Context, s store.Space, before int64, limit int) ([]store.Text, error) {
 	var list []store.Text
 	err := db.query(ctx, "unembedded", func(rows *sql.Rows) error {
 		var t store.Text
 		err := rows.Scan(&t.Row, &t.Ordinal, &t.Hash)
 		list = append(list, t)
 		return err
-	}, sql.Named("model", s.Model), sql.Named("texts", s.Most()), sql.Named("after", after), sql.Named("limit", limit))
+	}, sql.Named("model", s.Model), sql.Named("texts", s.Most()), sql.Named("before", cmp.Or(before, math.MaxInt64)), sql.Named("limit", limit))
 	return list, err
 }
 

@@ -17,7 +17,7 @@ func vectorChecks() []check {
 		{"VectorValues", "A value differs by at most 1/254 of the largest of its vector.", testVectorValues},
 		{"VectorsStay", "A vector belongs to its text: it is there again when a skill comes back, or when another skill has the text.", testVectorsStay},
 		{"Coverage", "Coverage counts the texts of all skills or of the given rows; an empty list of rows does not mean all rows.", testCoverage},
-		{"Unembedded", "Unembedded visits the skills by ascending row, and a text that never gets a vector does not block the others.", testUnembedded},
+		{"Unembedded", "Unembedded visits the skills by descending row, and a text that never gets a vector does not block the others.", testUnembedded},
 		{"DropModel", "DropModel removes the vectors of one model and leaves those of others; nobody can start from an older generation after it.", testDropModel},
 		{"PruneVectors", "PruneVectors removes the vectors of texts that no skill has, and no others.", testPruneVectors},
 		{"Rankings", "Rankings returns what Ranked and Vectors return about each of the rows, and leaves out rows that do not exist and refused skills.", testRankings},
@@ -180,8 +180,8 @@ func testUnembedded(t *testing.T, s store.Store) {
 		return tx.PutVectors("m", hashes, Packed([]float32{1}, []float32{1}, []float32{1}))
 	})
 	var want []store.Text
-	for i, row := range rows {
-		for ordinal, hash := range records[i].Texts {
+	for i, row := range slices.Backward(rows) {
+		for ordinal, hash := range slices.Backward(records[i].Texts) {
 			if i != 3 && (i != 4 || ordinal != 0) {
 				want = append(want, store.Text{Row: row, Ordinal: ordinal, Hash: hash})
 			}
@@ -189,25 +189,25 @@ func testUnembedded(t *testing.T, s store.Store) {
 	}
 	readers(t, s, func(in store.Reader) {
 		var seen []store.Text
-		for after := int64(0); ; {
-			list, err := in.Unembedded(t.Context(), store.Space{Model: "m"}, after, 2)
+		for before := int64(0); ; {
+			list, err := in.Unembedded(t.Context(), store.Space{Model: "m"}, before, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(list) == 0 {
 				break
 			}
-			if n := list[len(list)-1].Row - list[0].Row; n < 1 && len(list) > 2 || list[0].Row <= after {
-				t.Errorf("after %d came %+v", after, list)
+			if n := list[0].Row - list[len(list)-1].Row; n < 1 && len(list) > 2 || before != 0 && list[0].Row >= before {
+				t.Errorf("below %d came %+v", before, list)
 			}
 			seen = append(seen, list...)
-			after = list[len(list)-1].Row
+			before = list[len(list)-1].Row
 		}
 		wants(t, "visited", want)(seen, nil)
 		all, err := in.Unembedded(t.Context(), store.Space{Model: "other"}, 0, 99)
 		wants(t, "texts without a vector of another model", 14)(len(all), err)
-		last, err := in.Unembedded(t.Context(), store.Space{Model: "m"}, rows[5], 99)
-		wants(t, "the last skill", want[len(want)-2:])(last, err)
+		last, err := in.Unembedded(t.Context(), store.Space{Model: "m"}, rows[1], 99)
+		wants(t, "the first skill", want[len(want)-2:])(last, err)
 	})
 }
 

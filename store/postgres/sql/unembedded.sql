@@ -1,11 +1,11 @@
--- The cursor of embedding. It visits skills by ascending row, so that a skill that cannot
--- be embedded does not block the others.
+-- The cursor of embedding. It visits skills by descending row: what was added last comes first, and a
+-- skill that cannot be embedded does not block the others.
 WITH missing AS (
   SELECT t.skill, t.ordinal, t.hash FROM repertoire.texts t
-  WHERE t.catalog = @catalog AND t.skill > @after AND t.ordinal < @texts AND NOT EXISTS (
+  WHERE t.catalog = @catalog AND t.skill < @before AND t.ordinal < @texts AND NOT EXISTS (
     SELECT 1 FROM repertoire.vectors v WHERE v.catalog = @catalog AND v.hash = t.hash
       AND v.model = (SELECT id FROM repertoire.models WHERE catalog = @catalog AND name = @model))
 )
 SELECT skill, ordinal, hash FROM missing
-WHERE skill IN (SELECT DISTINCT skill FROM missing ORDER BY skill LIMIT @limit)
-ORDER BY skill, ordinal
+WHERE skill IN (SELECT DISTINCT skill FROM missing ORDER BY skill DESC LIMIT @limit)
+ORDER BY skill DESC, ordinal DESC
