@@ -153,3 +153,21 @@ func TestEmbedFor(t *testing.T) {
 		t.Errorf("%d calls embedded %d texts, want several and %d", calls, n, skills)
 	}
 }
+
+// TestEmbedAdded: skills that are added while others are embedded get their vectors, too.
+func TestEmbedAdded(t *testing.T) {
+	t.Parallel()
+	u := &understanding{embedtest.Fake{Name: "sentences"}}
+	x := searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), nil, &searchtest.Options{Index: index.Options{Contextual: u}})
+	searchtest.Sync(t, x, "home", searchtest.Many(20).Refs())
+	added := false
+	must.Do(t, x.Contextual.Embed(t.Context(), func(int, int) {
+		if !added {
+			added = true
+			searchtest.Sync(t, x, "more", films.Refs())
+		}
+	}))
+	if u.Texts() != 23 {
+		t.Errorf("%d texts embedded, want those of 20 skills and of 3 that were added", u.Texts())
+	}
+}

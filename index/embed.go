@@ -60,7 +60,7 @@ func (v *Vectors) EmbedFor(ctx context.Context, most time.Duration, progress fun
 // because counting all texts again after each batch would take longer than the
 // batch. It stops after the batch in which the time is over; then done is false.
 func (v *Vectors) embedMissing(ctx context.Context, c Coverage, most time.Duration, progress func(done, all int)) (_ Coverage, done bool, err error) {
-	model, before, began := v.embedder.Model(), int64(0), v.opts.Now()
+	model, before, had, began := v.embedder.Model(), int64(0), c.Embedded, v.opts.Now()
 	if c := v.opts.Cache; c != nil {
 		defer c.Close() // it closes what was open for reading, or is damaged
 	}
@@ -70,8 +70,12 @@ func (v *Vectors) embedMissing(ctx context.Context, c Coverage, most time.Durati
 			return Coverage{}, false, err
 		}
 		if late || len(missing) == 0 {
-			c, err := v.count(ctx, v.store)
-			return c, len(missing) == 0, err
+			now, err := v.count(ctx, v.store)
+			if err != nil || late || now.all() || now.Embedded <= had {
+				return now, len(missing) == 0, err
+			}
+			c, had, before = now, now.Embedded, 0 // skills were added meanwhile
+			continue
 		}
 		if err := v.embedSkills(ctx, model, missing); err != nil {
 			return Coverage{}, false, fmt.Errorf("embedding: %w", err)

@@ -1,7 +1,7 @@
 -- The cursor of embedding: returns the texts without a vector by the model, for the next
--- skills that have any. It visits skills by descending row: what was added last comes
--- first, and a skill that cannot be embedded does not block the others. The inner query stops at its limit and does not
--- look at other skills.
+-- skills that have any. It visits skills by descending row: what was added last comes first,
+-- and a skill that cannot be embedded does not block the others. The inner query stops at its
+-- limit and does not look at other skills.
 WITH model (id) AS (SELECT id FROM models WHERE name = :model)
 SELECT t.skill_id, t.ordinal, t.hash
 FROM texts t
