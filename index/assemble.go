@@ -207,7 +207,7 @@ func (a *assembler) openBase(ctx context.Context, old *snapshot.Set) (*snapshot.
 // vectors by one of the models, see store.Reader.Changes.
 func changedRows(ctx context.Context, r store.Reader, since store.Generation, models [snapshot.Spaces]snapshot.Model) (rows []int64, ok bool, err error) {
 	for s, m := range models {
-		if s > 0 && m.Name == "" {
+		if m.Name == "" && snapshot.Space(s) != snapshot.Words {
 			continue
 		}
 		more, ok, err := r.Changes(ctx, since, m.Name)

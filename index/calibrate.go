@@ -142,10 +142,11 @@ func (x *calibrating) rank(ctx context.Context, s *snapshot.Set, c Calibrator) e
 	}
 	points := make([]snapshot.Point, len(prompts))
 	for space, by := range [snapshot.Spaces]embed.Embedder{snapshot.Words: e, snapshot.Sentences: x.opts.Contextual} {
-		if m := s.Models()[space]; by == nil || m.Name != by.Model() {
+		m := s.Models()[space]
+		if by == nil || m.Name != by.Model() {
 			continue
 		}
-		vectors, err := x.promptVectors(ctx, s, by, s.Models()[space].Dim, prompts)
+		vectors, err := x.promptVectors(ctx, s, by, m.Dim, prompts)
 		if err != nil {
 			return err
 		}

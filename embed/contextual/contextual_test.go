@@ -326,7 +326,7 @@ func BenchmarkEmbed(b *testing.B) {
 	}
 }
 
-// big makes weights as large as those of the built-in model.
+// big makes random weights of the size of all-MiniLM-L6-v2.
 func big(w *Weights) {
 	const hidden, heads, inner, positions, layers = 384, 12, 1536, 128, 6
 	r := rand.New(rand.NewPCG(1, 1))

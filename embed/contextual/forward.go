@@ -37,8 +37,7 @@ type pass struct {
 	scores  []float32 // [hold]
 	starts  []int32   // [blockRows]
 	steps   []float32 // [blockRows]
-	head    []float32 // of one head
-	ones    []float32
+	ones    []float32 // of one head
 }
 
 func newPass(m *model) *pass {
@@ -51,7 +50,7 @@ func newPass(m *model) *pass {
 		keySteps: make([]float32, m.heads*hold), valueSteps: make([]float32, m.heads*hold), beyond: make([]float32, hold),
 		rounded: make([]int8, blockRows*widest), sums: make([]int32, blockRows*widest), wideRow: make([]float32, blockRows*max(m.inner, 3*m.hidden)),
 		row: make([]float32, blockRows*m.hidden), scores: make([]float32, hold), starts: make([]int32, blockRows), steps: make([]float32, blockRows),
-		head: make([]float32, m.headSize()), ones: make([]float32, m.headSize()),
+		ones: make([]float32, m.headSize()),
 	}
 	for i := range p.ones {
 		p.ones[i] = 1
@@ -92,9 +91,6 @@ func (p *pass) run(ctx context.Context, pieces []int) (embed.Vector, error) {
 	}
 	return v, embed.Unit(v)
 }
-
-// rowsOf returns how many rows are computed for so many.
-func (p *pass) rowsOf(n int) int { return roundUp(n, rowUnit) }
 
 // start sets x to the vector of a piece at a position.
 func (p *pass) start(x []float32, piece, position int) {
@@ -143,7 +139,7 @@ func (p *pass) multiply(w *matrix, x []float32, n int, out []float32) []float32 
 // product sets the sums to the products of n rounded rows with weights. Rows up to the next
 // multiple of rowUnit are computed, but mean nothing.
 func (p *pass) product(weights *byte, n, from, to int) {
-	rows := p.rowsOf(n)
+	rows := roundUp(n, rowUnit)
 	chosen.multiply(p.sums[:rows*to], weights, p.rounded[:rows*from], p.starts[:rows], rows, from, to)
 }
 
@@ -184,7 +180,7 @@ func (p *pass) attend(head, from, n int) {
 	h, size := p.m.hidden, p.m.headSize()
 	at := head * p.hold
 	factor := float32(1 / math.Sqrt(float64(size)))
-	copy(p.rounded, p.queries[(at+from)*size:][:p.rowsOf(n)*size])
+	copy(p.rounded, p.queries[(at+from)*size:][:roundUp(n, rowUnit)*size])
 	copy(p.starts, p.queryStarts[at+from:][:n])
 	p.product(&p.keys[at*size], n, size, p.wide)
 	scores := p.scores[:p.wide]

@@ -11,6 +11,21 @@
 	VPBROADCASTD at, a \
 	VMOVDQA32 a, b
 
+// BEGIN loads the arguments of dot12 and dot4, and begins their first four rows.
+#define BEGIN \
+	MOVQ sums+0(FP), DI \
+	MOVQ sumStride+8(FP), R11 \
+	MOVQ w+16(FP), BX \
+	MOVQ wStride+24(FP), AX \
+	ADDQ BX, AX \
+	MOVQ x+32(FP), SI \
+	MOVQ n+40(FP), DX \
+	MOVQ starts+48(FP), R12 \
+	START((R12), Z0, Z1) \
+	START(4(R12), Z2, Z3) \
+	START(8(R12), Z4, Z5) \
+	START(12(R12), Z6, Z7)
+
 #define STORE(a, b) \
 	VMOVDQU32 a, (DI) \
 	VMOVDQU32 b, 64(DI) \
@@ -18,18 +33,7 @@
 
 // func dot12(sums *int32, sumStride int, w *byte, wStride int, x *int8, n int, starts *int32)
 TEXT ·dot12(SB), NOSPLIT, $0-56
-	MOVQ sums+0(FP), DI
-	MOVQ sumStride+8(FP), R11
-	MOVQ w+16(FP), BX
-	MOVQ wStride+24(FP), AX
-	ADDQ BX, AX
-	MOVQ x+32(FP), SI
-	MOVQ n+40(FP), DX
-	MOVQ starts+48(FP), R12
-	START((R12), Z0, Z1)
-	START(4(R12), Z2, Z3)
-	START(8(R12), Z4, Z5)
-	START(12(R12), Z6, Z7)
+	BEGIN
 	START(16(R12), Z8, Z9)
 	START(20(R12), Z10, Z11)
 	START(24(R12), Z12, Z13)
@@ -84,18 +88,7 @@ loop12:
 
 // func dot4(sums *int32, sumStride int, w *byte, wStride int, x *int8, n int, starts *int32)
 TEXT ·dot4(SB), NOSPLIT, $0-56
-	MOVQ sums+0(FP), DI
-	MOVQ sumStride+8(FP), R11
-	MOVQ w+16(FP), BX
-	MOVQ wStride+24(FP), AX
-	ADDQ BX, AX
-	MOVQ x+32(FP), SI
-	MOVQ n+40(FP), DX
-	MOVQ starts+48(FP), R12
-	START((R12), Z0, Z1)
-	START(4(R12), Z2, Z3)
-	START(8(R12), Z4, Z5)
-	START(12(R12), Z6, Z7)
+	BEGIN
 	LEAQ (DX)(DX*2), R8
 	ADDQ SI, R8
 	MOVQ DX, CX
