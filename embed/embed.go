@@ -86,3 +86,14 @@ func Dot(a, b Vector) float64 {
 type Calibrated interface {
 	Calibrated() bool
 }
+
+// Fitted is an optional interface of embedders that come with more than a model.
+type Fitted interface {
+	// Prepared returns the vectors of queries if all of them were embedded beforehand, so that
+	// nobody need wait for them; else nil.
+	Prepared(queries []string) []Vector
+	// Request returns how likely a query asks for a task for which instructions can help, as log
+	// odds, by its vector and by the log odds that follow from its words. ok is false if this is
+	// not known.
+	Request(query Vector, words float64) (odds float64, ok bool)
+}

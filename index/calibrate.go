@@ -161,11 +161,16 @@ func (x *calibrating) rank(ctx context.Context, s *snapshot.Set, c Calibrator) e
 	return err
 }
 
-// promptVectors returns the vectors of the prompts for a set. It embeds them once for each
-// model and dimension: a server may be slow and cost money.
+// promptVectors returns the vectors of the prompts for a set. Unless they came with the model,
+// it embeds them once for each model and dimension: a server may be slow and cost money.
 func (x *calibrating) promptVectors(ctx context.Context, s *snapshot.Set, e embed.Embedder, dim int, prompts []string) (vectors []embed.Vector, err error) {
 	if b, ok := e.(embed.Calibrated); ok && b.Calibrated() { // the built-in one, which is faster than a file
 		return e.Embed(ctx, embed.Query, prompts)
+	}
+	if p, ok := e.(embed.Fitted); ok {
+		if vectors := p.Prepared(prompts); vectors != nil {
+			return vectors, nil
+		}
 	}
 	key := fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %d %q", e.Model(), dim, prompts)))
 	vectors = x.dir.PromptVectors(s.Catalog, key)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
@@ -23,7 +24,7 @@ func (x *ranker) judge(r *retrieval, candidates []rank.Candidate) []rank.Scored 
 	}
 	gate := x.opts.Params.Gate
 	gate.Threshold = r.Threshold
-	r.Demand = gate.Judge(scored, rank.Known{Skills: r.view.Scope.Visible, Calibrated: r.calibrated(), Request: intent.Request(r.prompt.text)})
+	r.Demand = gate.Judge(scored, rank.Known{Skills: r.view.Scope.Visible, Calibrated: r.calibrated(), Request: r.request})
 	if r.onlyFitting {
 		scored = r.fitting(scored)
 	}
@@ -47,6 +48,18 @@ func (r *retrieval) measure(s *rank.Scored) {
 	// BM25 gives no weight to a word that half of the skills have. In a catalog of
 	// one or two skills nothing would match; there the evidence counts instead.
 	s.Strength = max(s.Value(rank.Text)/r.prompt.rarest, s.Evidence)
+}
+
+// requestOf returns how likely the prompt asks for a task, as log odds: by its words, and by its
+// vector if the encoder can tell.
+func (x *ranker) requestOf(r *retrieval, sentence embed.Vector) float64 {
+	odds := intent.Request(r.prompt.text)
+	if f, ok := x.encoderOf(r.view.Set).(embed.Fitted); ok && sentence != nil {
+		if by, ok := f.Request(sentence, odds); ok {
+			odds = max(-intent.MostRequest, min(intent.MostRequest, by))
+		}
+	}
+	return odds
 }
 
 // calibrated reports whether the cosines of the candidates are on the scale that the

@@ -170,6 +170,7 @@ type retrieval struct {
 	embedder   embed.Embedder // whose vectors rank, nil for none
 	prompt     *prompt
 	vector     snapshot.Vector  // of the prompt
+	request    float64          // how likely the prompt asks for a task, in log odds
 	scale      rank.Scale       // of the embedder; unknown if its cosines are used as they are
 	triggers   triggers         // that the prompt has
 	trusted    snapshot.Skills  // whose triggers are certain
@@ -282,7 +283,8 @@ func (x *ranker) find(ctx context.Context, r *retrieval, text string, embedded f
 		return err
 	}
 	r.matchTriggers(off)
-	r.vector = r.view.Retriever().Prepare(embedded())
+	point := embedded()
+	r.vector, r.request = r.view.Retriever().Prepare(point), x.requestOf(r, point[snapshot.Sentences])
 	r.merge(lexical)
 	return cmp.Or(ctx.Err(), r.view.Err())
 }

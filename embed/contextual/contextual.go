@@ -17,6 +17,8 @@ type Embedder struct {
 	m     *model
 	slots chan struct{}
 	idle  sync.Pool // of *pass
+
+	extras string // see SetExtras; "" means none
 }
 
 // New returns an embedder for a model that Encode made. It reads no rows and no weights of

@@ -1,0 +1,98 @@
+package contextual
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/repertoire-skills/repertoire/embed"
+)
+
+// Extras are what comes with a model beside its weights.
+type Extras struct {
+	// Request are the weights by which Embedder.Request tells whether a query asks for a task: a
+	// constant, the weight of the odds by words, and one for each number of a vector.
+	Request []float32
+	Queries []string // that were embedded beforehand, see Embedder.Prepared
+	Vectors []embed.Vector
+}
+
+// The format of extras, as numbers of 4 bytes but for the sums: the SHA-256 of the model's name,
+// the weights, the SHA-256 of the queries, and for each query the scale of its vector and the
+// numbers divided by it, a byte each.
+
+// ErrExtras means that extras belong to another model, or are damaged.
+var ErrExtras = errors.New("these extras do not belong to this model")
+
+func sumOf(of any) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", of))
+	return string(sum[:])
+}
+
+// EncodeExtras returns the extras as SetExtras reads them. There must be dim + 2 weights.
+func (e *Embedder) EncodeExtras(x *Extras) []byte {
+	data := []byte(sumOf(e.Model()))
+	for _, w := range x.Request {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(w))
+	}
+	data = append(data, sumOf(x.Queries)...)
+	for _, v := range x.Vectors {
+		largest := float32(0)
+		for _, n := range v {
+			largest = max(largest, n, -n)
+		}
+		scale := largest / math.MaxInt8
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(scale))
+		for _, n := range v {
+			data = append(data, byte(int8(math.RoundToEven(float64(n/scale)))))
+		}
+	}
+	return data
+}
+
+// SetExtras gives the embedder its extras. It must not be called while the embedder is in use.
+func (e *Embedder) SetExtras(data string) error {
+	if len(data) < e.preparedAt() || data[:sha256.Size] != sumOf(e.Model()) {
+		return ErrExtras
+	}
+	e.extras = data
+	return nil
+}
+
+// preparedAt is where the vectors begin in extras.
+func (e *Embedder) preparedAt() int { return sha256.Size + 4*(e.Dim()+2) + sha256.Size }
+
+// Prepared implements embed.Fitted.
+func (e *Embedder) Prepared(queries []string) []embed.Vector {
+	at, dim := e.preparedAt(), e.Dim()
+	if len(e.extras) != at+len(queries)*(4+dim) || e.extras[at-sha256.Size:at] != sumOf(queries) {
+		return nil
+	}
+	rest, vectors := e.extras[at:], make([]embed.Vector, len(queries))
+	for i := range vectors {
+		scale, v := f32(rest, 0), make(embed.Vector, dim)
+		for k := range v {
+			v[k] = float32(int8(rest[4+k])) * scale
+		}
+		if embed.Unit(v) != nil {
+			return nil
+		}
+		vectors[i], rest = v, rest[4+dim:]
+	}
+	return vectors
+}
+
+// Request implements embed.Fitted.
+func (e *Embedder) Request(query embed.Vector, words float64) (odds float64, ok bool) {
+	if e.extras == "" || len(query) != e.Dim() {
+		return 0, false
+	}
+	weights := e.extras[sha256.Size:]
+	odds = float64(f32(weights, 0)) + float64(float64(f32(weights, 1))*words)
+	for i, x := range query {
+		odds += float64(x * f32(weights, i+2)) // rounded first, so that it is the same on all processors
+	}
+	return odds, true
+}

@@ -1,0 +1,43 @@
+package contextual
+
+import (
+	"math"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/must"
+)
+
+// TestExtras: vectors that come with a model are near to those that it makes, and are only for
+// the model and the queries of which they are.
+func TestExtras(t *testing.T) {
+	e, other := embedder(t, smallWeights(1)), embedder(t, smallWeights(2))
+	queries := texts[1:4]
+	want := vectors(t, e, queries...)
+	weights := make([]float32, e.Dim()+2)
+	weights[0], weights[1], weights[5] = -.5, .25, 2
+	if _, ok := e.Request(want[0], 1); ok || e.Prepared(queries) != nil {
+		t.Error("a model without extras has some")
+	}
+	data := e.EncodeExtras(&Extras{weights, queries, want})
+	if other.SetExtras(string(data)) == nil || e.SetExtras(string(data[:100])) == nil {
+		t.Error("extras of another model, or a part of them, are no error")
+	}
+	must.Do(t, e.SetExtras(string(data)))
+	got := e.Prepared(queries)
+	if len(got) != len(want) {
+		t.Fatalf("%d vectors, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if cosine := embed.Dot(got[i], want[i]); cosine < .9998 {
+			t.Errorf("%q: cosine %.5f of the vector that came and the model's", queries[i], cosine)
+		}
+	}
+	if e.Prepared(texts[:3]) != nil || e.Prepared(texts[1:3]) != nil {
+		t.Error("vectors for other queries")
+	}
+	odds, ok := e.Request(want[0], 4)
+	if sum := -.5 + .25*4 + 2*float64(want[0][3]); !ok || math.Abs(odds-sum) > 1e-6 {
+		t.Errorf("odds %v, want %v", odds, sum)
+	}
+}
