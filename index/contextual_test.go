@@ -17,6 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
 // An understanding encoder knows that two words mean the same.
@@ -169,5 +170,59 @@ func TestEmbedAdded(t *testing.T) {
 	}))
 	if u.Texts() != 23 {
 		t.Errorf("%d texts embedded, want those of 20 skills and of 3 that were added", u.Texts())
+	}
+}
+
+// A fitted encoder comes with vectors of queries, and takes each query for a task.
+type fitted struct{ understanding }
+
+func (*fitted) Prepared(queries []string) []embed.Vector {
+	vectors, _ := new(understanding).Embed(context.Background(), embed.Query, queries) // a fake without an error
+	return vectors
+}
+
+func (*fitted) Request(embed.Vector, float64) (float64, bool) { return 5, true }
+
+// TestContextualThreshold: a prompt is compared with prompts that were ranked as it was, with the
+// encoder or, when it is late, without. The vectors of those prompts come with the encoder.
+func TestContextualThreshold(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "catalog.db")
+	with := func(delay time.Duration) *fitted {
+		return &fitted{understanding{embedtest.Fake{Name: "sentences", Delay: delay}}}
+	}
+	f := with(0)
+	x := openFilms(t, path, &searchtest.Options{Index: index.Options{Contextual: f}})
+	must.Do(t, x.Contextual.Embed(t.Context(), nil))
+	searchtest.Publish(t, x, false)
+	calibrate(t, x)
+	if f.Texts() != 3 {
+		t.Errorf("the encoder got %d texts, want those of the skills and no prompts", f.Texts())
+	}
+	set, err := x.Current(t.Context())
+	must.Do(t, err)
+	c := set.Calibration
+	if slices.Equal(c.Demands[""], c.Contextual[""]) {
+		t.Error("the encoder makes no difference to the demands")
+	}
+	late := x.Another(t, &embedtest.Fake{Name: "words"}, &searchtest.Options{
+		Index: index.Options{Contextual: with(time.Hour)}, Search: search.Options{ContextualDeadline: time.Millisecond},
+	})
+	for _, tt := range []struct {
+		x       *searchtest.Catalog
+		mode    string
+		demands snapshot.Demands
+	}{{x, "hybrid, contextual", c.Contextual[""]}, {late, "hybrid, encoder late", c.Demands[""]}} {
+		a := wantMode(t, tt.x, tt.mode)
+		if want := rank.DefaultGate().ThresholdFor(rank.DefaultRate, tt.demands); a.Threshold != want || a.Background.Prompts != 500 || a.Background.Due {
+			t.Errorf("%s: threshold %v, want %v; %+v", tt.mode, a.Threshold, want, a.Background)
+		}
+		request := slices.IndexFunc(a.Demand.Terms, func(term rank.Term) bool { return term.Name == "request" })
+		if got := a.Demand.Terms[request].Value == 5; got != (tt.x == x) {
+			t.Errorf("%s: the encoder tells what the prompt asks for: %v", tt.mode, got)
+		}
+	}
+	if x.Calibrator(nil).Due(set) {
+		t.Error("a calibrated set is due")
 	}
 }

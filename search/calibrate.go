@@ -62,15 +62,16 @@ func (c *Calibrator) Prompts() ([]string, error) { return backgroundPrompts() }
 // Due reports whether the calibration of a set is of another base, of other weights or of
 // other agents, or no longer fits.
 func (c *Calibrator) Due(s *snapshot.Set) bool {
-	if c.ranker.outdated(s) != "" || s.Calibration.Base != s.BaseGeneration() {
+	encoder := c.ranker.encoderOf(s) != nil
+	if c.ranker.outdated(s) != "" || s.Calibration.Base != s.BaseGeneration() || encoder && !s.Calibration.FitsEncoder(s) {
 		return true
 	}
 	due := false
 	err := s.Read(func(v *snapshot.View) error {
 		h, err := c.ranker.scopes.heldIn(v)
 		due = slices.ContainsFunc(c.all(), func(a *Agent) bool {
-			_, ok := s.Calibration.Demands[a.scopeKey(h)]
-			return !ok
+			key := a.scopeKey(h)
+			return s.Calibration.Demands[key] == nil || encoder && s.Calibration.Contextual[key] == nil
 		})
 		return err
 	})
@@ -92,12 +93,16 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 		return nil, fmt.Errorf("there are vectors of %d prompts, and %d prompts", len(points), len(prompts))
 	}
 	found := &snapshot.Calibration{
-		Catalog: s.Catalog, Method: x.method(), Model: s.Model(), Base: s.BaseGeneration(), Skills: s.Offered(), Encoder: s.Models()[snapshot.Sentences].Name, Sentences: s.Sentences,
-		Demands: make(map[string]snapshot.Demands),
+		Catalog: s.Catalog, Method: x.method(), Model: s.Model(), Base: s.BaseGeneration(), Skills: s.Offered(),
+		Encoder: s.Models()[snapshot.Sentences].Name, Sentences: s.Sentences,
+		Demands: make(map[string]snapshot.Demands), Contextual: make(map[string]snapshot.Demands),
 	}
 	if x.outdated(s) == "" && s.Calibration.Base == found.Base && len(s.Calibration.Demands) < maxScopes+len(c.agents) {
 		maps.Copy(found.Demands, s.Calibration.Demands)
 		found.Cosines = s.Calibration.Cosines
+		if s.Calibration.FitsEncoder(s) {
+			maps.Copy(found.Contextual, s.Calibration.Contextual)
+		}
 	} else if e != nil && !onScale(e) {
 		if found.Cosines, err = spreads(s, points); err != nil {
 			return nil, err
@@ -107,17 +112,21 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 	if err := s.Read(func(v *snapshot.View) (err error) { h, err = x.scopes.heldIn(v); return err }); err != nil {
 		return nil, err
 	}
-	for _, a := range c.all() {
-		key := a.scopeKey(h)
-		if _, ok := found.Demands[key]; ok {
-			continue
-		}
-		b := backgroundRun{x, s, a, h, scaleOf(found), prompts, points}
-		if found.Demands[key], err = b.demands(ctx); err != nil {
-			return nil, err
-		}
+	b := backgroundRun{ranker: x, set: s, held: h, scale: scaleOf(found), prompts: prompts, points: wordsOnly(points)}
+	if err := b.fill(ctx, found.Demands, c.all()); err != nil || x.encoderOf(s) == nil {
+		return found, err
 	}
-	return found, nil
+	b.points = points
+	return found, b.fill(ctx, found.Contextual, c.all())
+}
+
+// wordsOnly returns the points without the vectors of the encoder.
+func wordsOnly(points []snapshot.Point) []snapshot.Point {
+	list := slices.Clone(points)
+	for i := range list {
+		list[i][snapshot.Sentences] = nil
+	}
+	return list
 }
 
 // maxScopes is how many scopes besides those of the agents a calibration keeps. Each change
@@ -133,6 +142,20 @@ type backgroundRun struct {
 	scale   rank.Scale
 	prompts []string
 	points  []snapshot.Point // of the prompts
+}
+
+// fill adds the demands in the scopes of agents that are not there yet.
+func (b backgroundRun) fill(ctx context.Context, known map[string]snapshot.Demands, agents []*Agent) (err error) {
+	for _, b.agent = range agents {
+		key := b.agent.scopeKey(b.held)
+		if _, ok := known[key]; ok {
+			continue
+		}
+		if known[key], err = b.demands(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // demands returns the demands of the prompts in rising order.
@@ -295,9 +318,16 @@ func (x *ranker) setBackground(r *retrieval, a *Agent) {
 		b.Missing = "the catalog was calibrated with vectors, but the embedder gave none for this prompt"
 		return
 	}
+	known := s.Calibration.Demands
+	if r.vector[snapshot.Sentences] != nil {
+		// Until it is calibrated with the encoder, the demands without it are the best estimate.
+		if b.Due = !s.Calibration.FitsEncoder(s) || s.Calibration.Contextual[""] == nil; !b.Due {
+			known = s.Calibration.Contextual
+		}
+	}
 	var ok bool
-	if r.demands, ok = s.Calibration.Demands[r.key(a)]; !ok {
-		r.demands, b.Due = s.Calibration.Demands[""], true
+	if r.demands, ok = known[r.key(a)]; !ok {
+		r.demands, b.Due = known[""], true
 	}
 	b.Prompts = len(r.demands)
 }

@@ -26,14 +26,15 @@ type Calibration struct {
 	// The contextual encoder of the set, "" for none, and how many skills it had embedded.
 	Encoder   string
 	Sentences int
-	Demands   map[string]Demands
+	// Demands and Contextual hold the demands by scope, "" is the whole set: of the prompts
+	// without and with the vectors of the encoder, which may be late for a prompt.
+	Demands, Contextual map[string]Demands
 	// Cosines describes those of the prompts with the vectors of the skills. Zero means that
 	// nothing was measured.
 	Cosines [Legs]struct{ Mean, Deviation float64 }
 }
 
-// Demands are the demands that the prompts reach in one scope, in rising order. A
-// Calibration has them by scope, "" is the whole set.
+// Demands are the demands that the prompts reach in one scope, in rising order.
 type Demands []float32
 
 // MarshalText encodes the demands as their bits.
@@ -63,13 +64,21 @@ func (d *Demands) UnmarshalText(text []byte) error {
 // BaseGeneration returns the generation of the base of the set.
 func (s *Set) BaseGeneration() store.Generation { return s.segments[0].Meta().Generation }
 
-// Fits reports whether the calibration holds for a set: whether it is of the same
-// models, and the set still has about as many skills and vectors of the encoder. In a small
-// catalog each skill counts: what four skills show hardly holds for five.
+// Fits reports whether the calibration holds for a set, but for Contextual: whether it is of
+// the same model, and the set still has about as many skills.
 func (c *Calibration) Fits(s *Set) bool {
-	near := func(a, b int) bool { return max(a, b)-min(a, b) <= c.Skills/5 }
-	return c.Model == s.Model() && near(c.Skills, s.Offered()) && c.Encoder == s.Models()[Sentences].Name && near(c.Sentences, s.Sentences)
+	return c.Model == s.Model() && c.near(c.Skills, s.Offered())
 }
+
+// FitsEncoder reports whether Contextual holds for a set that Fits: whether it is of the same
+// encoder, which has embedded about as many skills.
+func (c *Calibration) FitsEncoder(s *Set) bool {
+	return c.Encoder == s.Models()[Sentences].Name && c.near(c.Sentences, s.Sentences)
+}
+
+// near reports whether two numbers of skills are about the same. In a small catalog each skill
+// counts: what four skills show hardly holds for five.
+func (c *Calibration) near(a, b int) bool { return max(a, b)-min(a, b) <= c.Skills/5 }
 
 // keyed returns the path of a file of which there is one for each catalog and key.
 func (d *Directory) keyed(catalog, suffix string) string {

@@ -18,7 +18,7 @@ func TestCalibration(t *testing.T) {
 	p := newPlace(t, "key")
 	want := &snapshot.Calibration{
 		Catalog: catalogName, Method: "m", Model: "model", Base: store.Generation{Number: 3, Token: -4}, Skills: 7,
-		Demands: map[string]snapshot.Demands{"": {0, .25, .25, 1}, "scope": {}},
+		Demands: map[string]snapshot.Demands{"": {0, .25, .25, 1}, "scope": {}}, Contextual: map[string]snapshot.Demands{"": {.5}},
 		Cosines: [snapshot.Legs]struct{ Mean, Deviation float64 }{{.1, .3}, {-.2, .4}},
 	}
 	if got := p.Calibration(catalogName); got != nil {
