@@ -12,6 +12,10 @@ import (
 type Gate struct {
 	Vectors Logit // if cosines are calibrated, see Known
 	Text    Logit // otherwise
+	// Contextual is instead of Vectors if all candidates have the encoder's cosine. If some have,
+	// each weight is between the two by their share, and so are the log odds. The zero value
+	// means Vectors.
+	Contextual Logit
 	// Threshold is how likely the prompt must be to want a skill, 0 to 1. Below
 	// it, no skill is offered.
 	Threshold float64
@@ -27,7 +31,8 @@ type Gate struct {
 // are a weighted sum.
 type Logit struct {
 	Base     float64 // a constant
-	Nearness float64 // weight of the highest sum of the cosines of a candidate
+	Nearness float64 // weight of the highest sum of the embedder's cosines of a candidate
+	Sentence float64 // weight of the highest cosine of the encoder
 	Strength float64 // weight of the highest Strength, up to 6
 	Coverage float64 // weight of the best candidate's Coverage
 	Head     float64 // weight of the best candidate's HeadShare
@@ -46,14 +51,17 @@ type Logit struct {
 // tenth. A skill beside the best is offered from the probability on at which it is worth its
 // tokens, if a miss costs as much as twenty needless entries. The weight of Trigger is set by
 // hand, because the labelled sets have no triggers, and Head is half of what the fit gives: more
-// offers more skills with vague descriptions, and fewer of those with long ones.
+// offers more skills with vague descriptions, and fewer of those with long ones. Head of Contextual
+// is what the fit gives. Further figures of the encoder's cosines, of the best candidate and of
+// the margins between them, moved coverage by less than .01.
 func DefaultGate() Gate {
 	return Gate{
-		Vectors:   Logit{Base: -2.75, Nearness: 3.26, Strength: .55, Coverage: 1.3, Head: 2.5, Trigger: .5, Size: -.35, Request: .49, Spread: .22},
-		Text:      Logit{Base: -2.79, Strength: .82, Coverage: 2.5, Head: 2.5, Trigger: .5, Size: -.2, Request: .38, Spread: .13},
-		Threshold: .6,
-		Least:     .05,
-		Prior:     []RatePoint{{.01, .774}, {.02, .659}, {.03, .570}, {.05, .446}, {.07, .363}, {.1, .293}, {.15, .221}, {.2, .177}, {.3, .125}, {.5, .069}},
+		Vectors:    Logit{Base: -2.75, Nearness: 3.26, Strength: .55, Coverage: 1.3, Head: 2.5, Trigger: .5, Size: -.35, Request: .49, Spread: .22},
+		Contextual: Logit{Base: -3.26, Nearness: 1.69, Sentence: 6.9, Strength: .41, Coverage: .7, Head: 2.41, Trigger: .5, Size: -.4, Request: .58, Spread: .3},
+		Text:       Logit{Base: -2.79, Strength: .82, Coverage: 2.5, Head: 2.5, Trigger: .5, Size: -.2, Request: .38, Spread: .13},
+		Threshold:  .6,
+		Least:      .05,
+		Prior:      []RatePoint{{.01, .774}, {.02, .659}, {.03, .570}, {.05, .446}, {.07, .363}, {.1, .293}, {.15, .221}, {.2, .177}, {.3, .125}, {.5, .069}},
 	}
 }
 
@@ -97,6 +105,9 @@ func (g Gate) Judge(scored []Scored, in Known) Demand {
 	logit := g.Text
 	if in.Calibrated && slices.ContainsFunc(rest[:min(GateDepth, len(rest))], func(s *Scored) bool { _, ok := s.CosineSum(); return ok }) {
 		logit = g.Vectors
+		if g.Contextual != (Logit{}) {
+			logit = logit.toward(g.Contextual, understood(rest))
+		}
 	}
 	d := logit.demand(rest, in)
 	total := 0.0
@@ -119,12 +130,41 @@ func (g Gate) Judge(scored []Scored, in Known) Demand {
 	return d
 }
 
+// understood returns the share of the candidates that have the encoder's cosine.
+func understood(rest []*Scored) float64 {
+	n := 0
+	for _, s := range rest {
+		if s.has[Sentence] {
+			n++
+		}
+	}
+	return float64(n) / float64(len(rest))
+}
+
+// toward returns weights between those of l, for a share of 0, and those of to, for 1.
+func (l Logit) toward(to Logit, share float64) Logit {
+	between := func(a, b float64) float64 { return a + share*(b-a) }
+	return Logit{
+		Base:     between(l.Base, to.Base),
+		Nearness: between(l.Nearness, to.Nearness),
+		Sentence: between(l.Sentence, to.Sentence),
+		Strength: between(l.Strength, to.Strength),
+		Coverage: between(l.Coverage, to.Coverage),
+		Head:     between(l.Head, to.Head),
+		Trigger:  between(l.Trigger, to.Trigger),
+		Request:  between(l.Request, to.Request),
+		Size:     between(l.Size, to.Size),
+		Spread:   between(l.Spread, to.Spread),
+	}
+}
+
 // demand returns how likely the prompt wants any of the candidates, given best first.
 func (l Logit) demand(rest []*Scored, in Known) Demand {
-	nearness, strength, trigger := 0.0, 0.0, 0.0
+	nearness, sentence, strength, trigger := 0.0, 0.0, 0.0, 0.0
 	for _, s := range rest[:min(GateDepth, len(rest))] {
 		strength = max(strength, min(s.Strength, maxStrength))
 		trigger = max(trigger, s.Trigger)
+		sentence = max(sentence, s.Value(Sentence))
 		if near, ok := s.CosineSum(); ok {
 			nearness = max(nearness, near)
 		}
@@ -132,6 +172,9 @@ func (l Logit) demand(rest []*Scored, in Known) Demand {
 	terms := []Term{{"base", 1, l.Base}}
 	if l.Nearness != 0 {
 		terms = append(terms, Term{"nearness", nearness, l.Nearness})
+	}
+	if l.Sentence != 0 {
+		terms = append(terms, Term{"sentence nearness", sentence, l.Sentence})
 	}
 	terms = append(terms,
 		Term{"strength", strength, l.Strength},

@@ -120,3 +120,27 @@ func TestDefaultGate(t *testing.T) {
 		}
 	}
 }
+
+// TestJudgeContextual: the log odds go from those of the embedder to those of the encoder as
+// more candidates have the encoder's cosine.
+func TestJudgeContextual(t *testing.T) {
+	g := simple
+	g.Contextual = rank.Logit{Base: -2, Nearness: .5, Sentence: 4, Spread: .5}
+	for with, want := range []float64{.2 - 1, (.2 - 1 + .1 + 4*.8 - 2) / 2, .1 + 4*.8 - 2} {
+		in := []rank.Candidate{{ID: "a", Values: values(1, .1, .1)}, {ID: "b", Values: values(1, .1, .1)}}
+		for i := range with {
+			in[i].Set(rank.Sentence, .8-.1*float64(i))
+		}
+		d, _, _ := judged(g, in, rank.Known{Calibrated: true})
+		if got := math.Log(d.Probability / (1 - d.Probability)); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%d of 2 candidates have the encoder's cosine: log odds %v, want %v", with, got, want)
+		}
+		sum := 0.0
+		for _, x := range d.Terms {
+			sum += x.Value * x.Weight
+		}
+		if math.Abs(sum-want) > 1e-9 {
+			t.Errorf("%d of 2: the terms add up to %v, want %v", with, sum, want)
+		}
+	}
+}
