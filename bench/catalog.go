@@ -49,11 +49,14 @@ type Catalog struct {
 
 // Setup says how a corpus is indexed; nil means for text ranking.
 type Setup struct {
-	Mode      Mode           // "" means Text
-	Embedder  embed.Embedder // not used by Text, needed by the other modes
-	Deadline  time.Duration  // for the embedding of a prompt, see search.Options
-	Disturb   float64        // see search.Options
-	Threshold float64        // see search.Options
+	Mode     Mode           // "" means Text
+	Embedder embed.Embedder // not used by Text, needed by the other modes
+	// Contextual is the encoder whose vectors rank beside those of Embedder, see index.Options;
+	// nil means none. Text does not use it.
+	Contextual embed.Embedder
+	Deadline   time.Duration // for the embedding of a prompt, see search.Options
+	Disturb    float64       // see search.Options
+	Threshold  float64       // see search.Options
 
 	Indexed  func()              // called for each skill; nil means no call
 	Embedded func(done, all int) // called while texts are embedded; nil means no call
@@ -79,16 +82,17 @@ func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err erro
 		return nil, err
 	}
 	c.store = db
-	opts := &search.Options{Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold}
+	opts := &search.Options{Deadline: s.Deadline, ContextualDeadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold}
 	if s.Mode == Vector {
-		opts.Params = &rank.Params{Legs: [rank.Legs]float64{rank.Description: 1, rank.Full: 1}, Gate: rank.DefaultGate()}
+		opts.Params = &rank.Params{Legs: [rank.Legs]float64{rank.Description: 1, rank.Full: 1, rank.Sentence: 2}, Gate: rank.DefaultGate()}
 	}
 	embedder := s.Embedder
+	opts.Contextual = s.Contextual
 	if s.Mode == Text || s.Mode == "" {
-		embedder = nil
+		embedder, opts.Contextual = nil, nil
 	}
 	_, opts.Inline = embedder.(*static.Embedder) // without a deadline, as in a real catalog
-	c.index = index.New(c.store, embedder, &index.Options{Path: path})
+	c.index = index.New(c.store, embedder, &index.Options{Path: path, Contextual: opts.Contextual})
 	c.search = search.New(c.index, c.store, embedder, opts)
 	if err := c.fill(ctx, d, s); err != nil {
 		return nil, err
@@ -131,7 +135,7 @@ func (c *Catalog) fill(ctx context.Context, d *Dataset, s *Setup) error {
 		return err
 	}
 	c.Skills = report.Added
-	if err := errors.Join(c.index.Embed(ctx, s.Embedded), c.index.Publish(ctx, true)); err != nil {
+	if err := errors.Join(c.index.Embed(ctx, s.Embedded), c.index.Contextual.Embed(ctx, s.Embedded), c.index.Publish(ctx, true)); err != nil {
 		return err
 	}
 	if err := c.index.Calibrate(ctx, c.search.Calibrator(nil)); err != nil {

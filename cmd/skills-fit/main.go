@@ -18,6 +18,9 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/bench"
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/contextual"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 func main() {
@@ -37,7 +40,9 @@ that set thresholds in a catalog. From --none the command reads only queries.jso
 uses only prompts of the kinds none, no_tool and hard_negative_none, to measure. The
 corpus is a file of JSON lines, gzipped if its name ends in .gz, with the name,
 description and body of one skill each: the skills to mix in. The report goes to standard
-output, the weights of words to the file --request.
+output, the weights of words to the file --request. With --encoder it fits the weights for
+catalogs with vectors of this contextual encoder, too, and writes to --extras how the encoder
+tells what a prompt asks for, and its vectors of the prompts that set thresholds.
 `
 
 // options are the settings of a fit.
@@ -46,6 +51,9 @@ type options struct {
 	corpus         string
 	prompts, calm  string
 	request        string // file to write
+	encoder        string // file of the packed model; "" means none
+	extras         string // file to write what comes with the model to; "" means none
+	vectors        string // file in which its vectors are kept; "" means none
 	words          int    // how many words get a weight
 	distractors    []int  // how many skills of the corpus to mix into each set
 	grow           []int  // sizes of the catalogs that are made of the corpus alone
@@ -65,6 +73,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f.StringVar(&o.prompts, "prompts", "", "JSON lines of prompts that ask for a task")
 	f.StringVar(&o.calm, "calm", "", "JSON lines of prompts that need no skill")
 	f.StringVar(&o.request, "request", "", "file to write the weights of words to; empty means none is written")
+	f.StringVar(&o.encoder, "encoder", "", "packed model of the contextual encoder; empty means that its weights are not fitted")
+	f.StringVar(&o.extras, "extras", "", "file to write what comes with the model to; empty means none is written")
+	f.StringVar(&o.vectors, "vectors", "", "file in which the vectors of the encoder are kept for the next run; empty means none")
 	f.IntVar(&o.words, "words", 1500, "how many words get a weight")
 	f.StringVar(&o.corpus, "corpus", "", "JSON lines of the skills to mix in")
 	f.Func("distractors", "how many skills of the corpus to mix into each set, separated by commas (default 0,3000)", numbers(&o.distractors))
@@ -125,25 +136,25 @@ func (o *options) check(rest []string) error {
 	return nil
 }
 
-// fitGate fits the weights of words, and then both kinds of weights of the gate, each to
-// the results of its kind of search.
+// fitGate fits the weights of words, and then each kind of weights of the gate to the results
+// of its kind of search.
 func fitGate(ctx context.Context, o options, out, progress io.Writer) error {
 	in, err := readInput(o)
 	if err != nil {
 		return err
 	}
-	request, odds := requestOdds(in.classes(in.fitted), o.words)
-	if err := writeRequest(o.request, request); err != nil {
+	words, meaning, err := in.requestModels(ctx, o)
+	if err != nil {
 		return err
 	}
-	for _, kind := range []struct {
-		mode bench.Mode
-		name string // field of rank.Gate
-	}{{bench.Hybrid, "Vectors"}, {bench.Text, "Text"}} {
+	if err := errors.Join(writeRequest(o.request, words), in.writeExtras(ctx, o.extras, meaning)); err != nil {
+		return err
+	}
+	for _, kind := range in.kinds() {
 		var sets, grown []group
 		for _, c := range in.catalogs(o) {
-			fmt.Fprintf(progress, "%s search for %d prompts in %s + %d skills\n", kind.mode, len(c.prompts), c.set.Name, c.others)
-			g, err := in.search(ctx, kind.mode, c)
+			fmt.Fprintf(progress, "%s: search for %d prompts in %s + %d skills\n", kind.name, len(c.prompts), c.set.Name, c.others)
+			g, err := in.search(ctx, kind, c)
 			if err != nil {
 				return err
 			}
@@ -153,11 +164,67 @@ func fitGate(ctx context.Context, o options, out, progress io.Writer) error {
 				sets = append(sets, g)
 			}
 		}
-		if err := in.report(out, kind.name, sets, grown, odds, o.words); err != nil {
-			return fmt.Errorf("fitting to %s search: %w", kind.mode, err)
+		if err := in.report(out, kind, sets, grown, o.words); err != nil {
+			return fmt.Errorf("fitting %s: %w", kind.name, err)
 		}
 	}
 	return nil
+}
+
+// A kind of search has weights of its own.
+type kind struct {
+	name    string // field of rank.Gate
+	mode    bench.Mode
+	encoder embed.Embedder // nil means none
+}
+
+func (in *input) kinds() []kind {
+	list := []kind{{"Vectors", bench.Hybrid, nil}, {"Text", bench.Text, nil}}
+	if in.encoder != nil {
+		list = append([]kind{{"Contextual", bench.Hybrid, in.encoder}}, list...)
+	}
+	return list
+}
+
+// requestModels fits the models that tell whether a prompt asks for a task, by its words and
+// by its meaning; the second is nil without an encoder.
+func (in *input) requestModels(ctx context.Context, o options) (words, meaning *requestModel, err error) {
+	classes := in.classes(in.fitted)
+	words = newRequestModel(classes, o.words)
+	odds := words.requestOdds(classes)
+	if in.encoder == nil {
+		return words, nil, nil
+	}
+	for _, c := range classes {
+		if err := in.encoder.learn(ctx, c.texts); err != nil {
+			return nil, nil, err
+		}
+	}
+	meaning = newMeaningModel(in.encoder, odds)
+	meaning.fit(classes, func(string) bool { return false })
+	return words, meaning, nil
+}
+
+// writeExtras writes what comes with the model to a file; "" means to none.
+func (in *input) writeExtras(ctx context.Context, file string, meaning *requestModel) error {
+	if file == "" || in.encoder == nil {
+		return nil
+	}
+	prompts, err := new(search.Calibrator).Prompts()
+	if err != nil {
+		return err
+	}
+	x := contextual.Extras{Queries: prompts}
+	for i, w := range meaning.weights {
+		if i > 1 {
+			w *= meaningScale
+		}
+		x.Request = append(x.Request, float32(w))
+	}
+	if x.Vectors, err = in.encoder.Embed(ctx, embed.Query, prompts); err != nil {
+		return err
+	}
+	return os.WriteFile(file, in.encoder.EncodeExtras(&x), 0o666)
 }
 
 // writeRequest writes the weights of words to a file; "" means to none.

@@ -3,13 +3,17 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/contextual"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 // topics are the words of made-up skills; a prompt of one topic wants its skill.
@@ -87,7 +91,7 @@ func TestFit(t *testing.T) {
 	if again, _ := runFit(t, 0, args...); got != again {
 		t.Errorf("the same fit printed\n%s\nand\n%s", got, again)
 	}
-	for _, want := range []string{"hybrid search for 21 prompts in one + 20 skills\n", "text search for 9 prompts in the corpus + 30 skills\n"} {
+	for _, want := range []string{"Vectors: search for 21 prompts in one + 20 skills\n", "Text: search for 9 prompts in the corpus + 30 skills\n"} {
 		if !strings.Contains(progress, want) {
 			t.Errorf("%q is missing from\n%s", want, progress)
 		}
@@ -102,6 +106,66 @@ func TestFit(t *testing.T) {
 				t.Errorf("the row %q is missing from\n%s", want, part)
 			}
 		}
+	}
+}
+
+// smallEncoder writes a packed model that knows the words of topics, and returns its file.
+func smallEncoder(t *testing.T) string {
+	t.Helper()
+	const hidden = 32
+	random := rand.New(rand.NewPCG(1, 1))
+	floats := func(n int, mean float32) []float32 {
+		list := make([]float32, n)
+		for i := range list {
+			list[i] = mean + float32(random.NormFloat64())/4
+		}
+		return list
+	}
+	linear := func(n, m int) contextual.Linear {
+		return contextual.Linear{Weights: floats(n*m, 0), Biases: floats(m, 0)}
+	}
+	norm := func() contextual.Norm { return contextual.Norm{Weights: floats(hidden, 1), Biases: floats(hidden, 0)} }
+	w := &contextual.Weights{Name: "tiny", Hidden: hidden, Heads: 1, Positions: 8, Pieces: append([]string{"[UNK]", "[CLS]", "[SEP]"}, strings.Fields(strings.Join(topics, " "))...)}
+	w.Words, w.Places, w.Norm = floats(hidden*len(w.Pieces), 0), floats(hidden*8, 0), norm()
+	w.Layers = []contextual.Layer{{Attend: linear(hidden, 3*hidden), Join: linear(hidden, hidden), Joined: norm(), Up: linear(hidden, hidden), Down: linear(hidden, hidden), Out: norm()}}
+	data, err := contextual.Encode(w)
+	must.Do(t, err)
+	return filepath.Join(write(t, "model", map[string]string{"model.bin": string(data)}), "model.bin")
+}
+
+// TestFitEncoder: with an encoder a third kind of weights is fitted, what comes with the model is
+// written, and the next run embeds nothing again.
+func TestFitEncoder(t *testing.T) {
+	testsize.Long(t)
+	model, dir := smallEncoder(t), t.TempDir()
+	vectors, extras := filepath.Join(dir, "vectors"), filepath.Join(dir, "extras")
+	args := append(inputs(t), "--encoder", model, "--vectors", vectors, "--extras", extras)
+	got, _ := runFit(t, 0, args...)
+	of, rest, _ := strings.Cut(got, "Vectors: ")
+	if !strings.HasPrefix(of, "Contextual: Logit{Base: ") || !strings.Contains(of, "Sentence: ") || strings.Contains(rest, "Sentence: ") {
+		t.Errorf("literals are missing from\n%s", got)
+	}
+	e, err := contextual.New(must.Read(t, model))
+	must.Do(t, err)
+	must.Do(t, e.SetExtras(must.Read(t, extras)))
+	prompts, err := new(search.Calibrator).Prompts()
+	must.Do(t, err)
+	if e.Prepared(prompts) == nil {
+		t.Error("the vectors of the prompts that need no skill are not there")
+	}
+	list, err := e.Embed(t.Context(), embed.Query, []string{"deploy the cluster on sunday", "what is a sprite"})
+	must.Do(t, err)
+	task, _ := e.Request(list[0], 0)
+	if calm, _ := e.Request(list[1], 0); task <= calm {
+		t.Errorf("a task has the odds %v, a question %v", task, calm)
+	}
+	before := must.Read(t, vectors)
+	must.Do(t, os.WriteFile(vectors, []byte(before+"cut"), 0o600)) // by a run that was interrupted
+	if again, _ := runFit(t, 0, args...); again != got {
+		t.Errorf("with the kept vectors the fit printed\n%s\nand\n%s", again, got)
+	}
+	if after := must.Read(t, vectors); after != before+"cut" {
+		t.Errorf("%d bytes of vectors after the second run, %d before", len(after), len(before))
 	}
 }
 

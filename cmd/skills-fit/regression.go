@@ -13,9 +13,9 @@ const requestTerm = "request"
 
 // features are the values of the terms of a rank.Demand; a missing term is 0. The
 // first feature is always 1.
-type features [7]float64
+type features [8]float64
 
-var terms = [len(features{})]string{"base", "nearness", "strength", "coverage", "head", "size", requestTerm}
+var terms = [len(features{})]string{"base", "nearness", "strength", "coverage", "head", "size", requestTerm, "sentence nearness"}
 
 func (x *features) set(t rank.Term) {
 	if i := slices.Index(terms[:], t.Name); i >= 0 {

@@ -15,7 +15,7 @@ import (
 
 // rates are the shares of prompts that need no skill and are offered one all the same,
 // which a report compares.
-var rates = []float64{.03, .05, .1}
+var rates = []float64{.01, .03, .05, .1}
 
 // priorRates are the rates of rank.Gate.Prior.
 var priorRates = []float64{.01, .02, .03, .05, .07, .1, .15, .2, .3, .5}
@@ -26,15 +26,15 @@ const mostOffered = 8
 // report fits the weights for one field of rank.Gate to the groups of the sets. It prints
 // the weights, their effect on the sets and on catalogs of growing size, and what a catalog
 // that knows nothing of itself takes as thresholds.
-func (in *input) report(out io.Writer, name string, sets, grown []group, odds func(string) float64, words int) error {
+func (in *input) report(out io.Writer, k kind, sets, grown []group, words int) error {
 	all := slices.Concat(sets, grown)
-	ask(all, odds)
+	ask(all, in.odds(k, words))
 	w, err := regress(pointsOf(sets, in.fits))
 	if err != nil {
 		return err
 	}
 	l := logitOf(w, spreadOf(sets))
-	fmt.Fprintf(out, "%s: %s\n", name, literal(l))
+	fmt.Fprintf(out, "%s: %s\n", k.name, literal(l))
 	fmt.Fprint(out, "Prior:")
 	held := in.held(grown)
 	for _, rate := range priorRates {
@@ -47,10 +47,21 @@ func (in *input) report(out io.Writer, name string, sets, grown []group, odds fu
 	}
 	in.writeOffers(t, l, all)
 	in.writeCuts(t, l, sets)
-	if err := in.writeRotation(t, sets, all, words); err != nil {
+	if err := in.writeRotation(t, k, sets, all, words); err != nil {
 		return err
 	}
 	return t.Flush()
+}
+
+// odds returns the function that says how likely a prompt asks for a task, by what a kind of
+// search knows of it.
+func (in *input) odds(k kind, words int) func(text string) float64 {
+	classes := in.classes(in.fitted)
+	odds := newRequestModel(classes, words).requestOdds(classes)
+	if k.encoder != nil {
+		odds = newMeaningModel(in.encoder, odds).requestOdds(classes)
+	}
+	return odds
 }
 
 // ask sets how likely each prompt asks for a task.
@@ -88,11 +99,11 @@ func logitOf(w features, spread float64) rank.Logit {
 	for i := range w {
 		w[i] = math.Round(w[i]*100) / 100
 	}
-	return rank.Logit{Base: w[0], Nearness: w[1], Strength: w[2], Coverage: w[3], Head: w[4], Size: w[5], Request: w[6], Spread: spread}
+	return rank.Logit{Base: w[0], Nearness: w[1], Strength: w[2], Coverage: w[3], Head: w[4], Size: w[5], Request: w[6], Sentence: w[7], Spread: spread}
 }
 
 func featuresOf(l rank.Logit) features {
-	return features{l.Base, l.Nearness, l.Strength, l.Coverage, l.Head, l.Size, l.Request}
+	return features{l.Base, l.Nearness, l.Strength, l.Coverage, l.Head, l.Size, l.Request, l.Sentence}
 }
 
 // literal returns a Logit as a Go literal, without the fields that are 0.
@@ -101,7 +112,7 @@ func literal(l rank.Logit) string {
 	for _, f := range []struct {
 		name  string
 		value float64
-	}{{"Base", l.Base}, {"Nearness", l.Nearness}, {"Strength", l.Strength}, {"Coverage", l.Coverage}, {"Head", l.Head}, {"Size", l.Size}, {"Request", l.Request}, {"Spread", l.Spread}} {
+	}{{"Base", l.Base}, {"Nearness", l.Nearness}, {"Sentence", l.Sentence}, {"Strength", l.Strength}, {"Coverage", l.Coverage}, {"Head", l.Head}, {"Size", l.Size}, {"Request", l.Request}, {"Spread", l.Spread}} {
 		if f.value != 0 {
 			fields = append(fields, f.name+": "+strconv.FormatFloat(f.value, 'f', -1, 64))
 		}

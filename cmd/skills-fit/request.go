@@ -18,20 +18,22 @@ type class struct {
 	texts  []string
 }
 
-// A requestModel weighs the figures of a prompt, see intent.RequestFigures.
+// A requestModel weighs figures of a prompt.
 type requestModel struct {
-	names   []string       // of the figures; the first is the constant "(base)"
-	index   map[string]int // by name
+	names   []string // of the figures; the first is the constant "(base)"
+	row     func(text string) sparse
 	weights []float64
 }
 
 const (
 	requestScale   = 3000 // sum of the weights of the points of a class of weight 1
 	requestPenalty = 5
+	meaningScale   = 2 // of the numbers of a vector, which are small beside a word's 1
 	crossParts     = 3
 )
 
-// newRequestModel chooses the names that occur most often in the classes.
+// newRequestModel weighs the figures of intent.RequestFigures that occur most often in the
+// classes.
 func newRequestModel(classes []class, n int) *requestModel {
 	counts := make(map[string]float64)
 	for _, c := range classes {
@@ -42,22 +44,37 @@ func newRequestModel(classes []class, n int) *requestModel {
 	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
 	})
-	m := &requestModel{names: append([]string{"(base)"}, names[:min(n, len(names))]...), index: make(map[string]int)}
+	m := &requestModel{names: append([]string{"(base)"}, names[:min(n, len(names))]...)}
+	index := make(map[string]int)
 	for i, name := range m.names {
-		m.index[name] = i
+		index[name] = i
+	}
+	m.row = func(text string) sparse {
+		r := sparse{{0, 1}}
+		intent.RequestFigures(text, func(name string, value float64) {
+			if i, ok := index[name]; ok {
+				r = append(r, cell{i, value})
+			}
+		})
+		return r
 	}
 	return m
 }
 
-// row returns the figures of a prompt.
-func (m *requestModel) row(text string) sparse {
-	r := sparse{{0, 1}}
-	intent.RequestFigures(text, func(name string, value float64) {
-		if i, ok := m.index[name]; ok {
-			r = append(r, cell{i, value})
+// newMeaningModel weighs the vectors of an encoder, and the odds by words.
+func newMeaningModel(e *memory, words func(text string) float64) *requestModel {
+	m := &requestModel{names: []string{"(base)", "(words)"}}
+	for range e.Dim() {
+		m.names = append(m.names, "(number)")
+	}
+	m.row = func(text string) sparse {
+		r := sparse{{0, 1}, {1, words(text)}}
+		for i, x := range e.vector(text) {
+			r = append(r, cell{i + 2, meaningScale * float64(x)})
 		}
-	})
-	return r
+		return r
+	}
+	return m
 }
 
 // fit fits the weights to the classes without the texts that skip names.
@@ -77,7 +94,7 @@ func (m *requestModel) fit(classes []class, skip func(text string) bool) {
 	m.weights = regressSparse(list, len(m.names), requestPenalty)
 }
 
-// odds returns what intent.Request would return with these weights.
+// odds returns what a search knows with these weights.
 func (m *requestModel) odds(text string) float64 {
 	return max(-intent.MostRequest, min(intent.MostRequest, m.row(text).times(m.weights)))
 }
@@ -85,14 +102,13 @@ func (m *requestModel) odds(text string) float64 {
 // requestOdds fits a model to the classes. The odds of a text of the classes come from
 // weights that were fitted to the others: with its own it would look clearer than a prompt
 // of a user does.
-func requestOdds(classes []class, words int) (m *requestModel, odds func(text string) float64) {
+func (m *requestModel) requestOdds(classes []class) (odds func(text string) float64) {
 	part := make(map[string]int)
 	for _, c := range classes {
 		for i, text := range c.texts {
 			part[text] = i % crossParts
 		}
 	}
-	m = newRequestModel(classes, words)
 	known := make(map[string]float64)
 	for n := range crossParts {
 		m.fit(classes, func(text string) bool { return part[text] == n })
@@ -103,7 +119,7 @@ func requestOdds(classes []class, words int) (m *requestModel, odds func(text st
 		}
 	}
 	m.fit(classes, func(string) bool { return false })
-	return m, func(text string) float64 {
+	return func(text string) float64 {
 		if x, ok := known[text]; ok {
 			return x
 		}

@@ -15,7 +15,8 @@ func TestRequest(t *testing.T) {
 		{weight: 1, task: true, texts: []string{"build the house", "build a shed", "build the fence now", "please weld this"}},
 		{weight: 1, texts: []string{"what is the house", "what does this do", "what now", "what a day"}},
 	}
-	m, odds := requestOdds(classes, 20)
+	m := newRequestModel(classes, 20)
+	odds := m.requestOdds(classes)
 	if build, what := m.odds("build it"), m.odds("what is it"); build < 1 || what > -1 {
 		t.Errorf("odds %v and %v", build, what)
 	}

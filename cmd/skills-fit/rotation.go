@@ -13,7 +13,7 @@ const rotationParts = 5
 // writeRotation prints how often prompts that need no skill are offered one at each rate,
 // by catalog. Each fifth of them is measured with weights that were fitted to a half of the
 // others, and thresholds from the other half.
-func (in *input) writeRotation(out io.Writer, sets, all []group, words int) error {
+func (in *input) writeRotation(out io.Writer, k kind, sets, all []group, words int) error {
 	disturbed := make([][]float64, len(all)) // by group and rate
 	for i := range disturbed {
 		disturbed[i] = make([]float64, len(rates))
@@ -31,8 +31,7 @@ func (in *input) writeRotation(out io.Writer, sets, all []group, words int) erro
 				in.fitted[q.Text] = true
 			}
 		}
-		_, odds := requestOdds(in.classes(in.fitted), words)
-		ask(all, odds)
+		ask(all, in.odds(k, words))
 		w, err := regress(pointsOf(sets, in.fits))
 		if err != nil {
 			return fmt.Errorf("in the rotation: %w", err)
@@ -47,11 +46,11 @@ func (in *input) writeRotation(out io.Writer, sets, all []group, words int) erro
 					held = append(held, s)
 				}
 			}
-			for k, rate := range rates {
+			for r, rate := range rates {
 				threshold := quantile(held, l, rate)
 				for _, s := range test {
 					if s.odds(l) > threshold {
-						disturbed[i][k] += 1 / float64(len(in.none))
+						disturbed[i][r] += 1 / float64(len(in.none))
 					}
 				}
 			}
@@ -60,11 +59,11 @@ func (in *input) writeRotation(out io.Writer, sets, all []group, words int) erro
 	fmt.Fprint(out, "disturbed, in rotation\tothers")
 	mean := make([]float64, len(rates))
 	worst := make([]float64, len(rates))
-	for k, rate := range rates {
+	for r, rate := range rates {
 		fmt.Fprintf(out, "\t%g", rate)
 		for i := range all {
-			mean[k] += disturbed[i][k] / float64(len(all))
-			worst[k] = max(worst[k], math.Abs(disturbed[i][k]-rate))
+			mean[r] += disturbed[i][r] / float64(len(all))
+			worst[r] = max(worst[r], math.Abs(disturbed[i][r]-rate))
 		}
 	}
 	row := func(name, others string, values []float64) {

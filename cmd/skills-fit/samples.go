@@ -86,6 +86,7 @@ type input struct {
 	fitted    map[string]bool // prompts that need no skill and are fitted to; the others measure
 	skills    []*skill.Skill  // from the corpus, shuffled, only as many as are used
 	embedder  *static.Embedder
+	encoder   *memory // nil means none
 }
 
 func readInput(o options) (*input, error) {
@@ -119,6 +120,11 @@ func readInput(o options) (*input, error) {
 	}
 	if in.skills, err = readSkills(o); err != nil {
 		return nil, err
+	}
+	if o.encoder != "" {
+		if in.encoder, err = newMemory(o.encoder, o.vectors); err != nil {
+			return nil, err
+		}
 	}
 	in.embedder, err = static.Default()
 	return in, err
@@ -245,11 +251,20 @@ func (in *input) catalogs(o options) []catalog {
 }
 
 // search indexes a catalog and searches for its prompts.
-func (in *input) search(ctx context.Context, mode bench.Mode, of catalog) (_ group, err error) {
+func (in *input) search(ctx context.Context, k kind, of catalog) (_ group, err error) {
 	g := group{set: of.set.Name, others: of.others}
+	if k.encoder != nil {
+		var texts []string
+		for _, q := range of.prompts {
+			texts = append(texts, q.Text)
+		}
+		if err := in.encoder.learn(ctx, texts); err != nil {
+			return g, err
+		}
+	}
 	mixed := *of.set
 	mixed.Corpus = in.mix(of)
-	c, err := bench.NewCatalog(ctx, &mixed, &bench.Setup{Mode: mode, Embedder: in.embedder, Deadline: time.Minute}) // a missing vector would change the fit
+	c, err := bench.NewCatalog(ctx, &mixed, &bench.Setup{Mode: k.mode, Embedder: in.embedder, Contextual: k.encoder, Deadline: time.Minute}) // a missing vector would change the fit
 	if err != nil {
 		return g, fmt.Errorf("indexing %s: %w", g.set, err)
 	}
