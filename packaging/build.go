@@ -23,7 +23,7 @@ func (r *release) writeDocs(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, name := range []string{"LICENSE", "README.md"} {
+	for _, name := range []string{"LICENSE", "NOTICE", "README.md"} {
 		r.shared = append(r.shared, file{name, filepath.Join(r.root, name), 0o644})
 	}
 	return r.share(program, "man")

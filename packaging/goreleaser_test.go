@@ -43,7 +43,7 @@ func TestGoReleaser(t *testing.T) {
 
 	r, binary := newRelease(t, "1.2.3")
 	r.shared = nil
-	for _, name := range []string{"LICENSE", "README.md", "man/skills.1", "completions/skills.bash", "completions/repertoire.bash", "completions/skills.fish",
+	for _, name := range []string{"LICENSE", "NOTICE", "README.md", "man/skills.1", "completions/skills.bash", "completions/repertoire.bash", "completions/skills.fish",
 		"completions/repertoire.fish", "completions/skills.ps1", "completions/_skills", "completions/_repertoire"} {
 		r.shared = append(r.shared, file{name, binary, 0o644})
 	}

@@ -94,6 +94,8 @@ func (r *release) place(name string) (to string, ok bool) {
 	switch {
 	case name == "LICENSE":
 		return "/usr/share/doc/" + project + "/copyright", true
+	case name == "NOTICE":
+		return "/usr/share/doc/" + project + "/NOTICE", true
 	case strings.HasPrefix(name, "man/"):
 		return "/usr/share/man/man1/" + base + ".gz", true
 	case strings.HasSuffix(base, ".bash"):

@@ -39,6 +39,7 @@ def arguments():
     a.add_argument("--cluster", type=int, default=12, help="similar skills in a batch that stand together")
     a.add_argument("--bodies", type=int, default=0, help="pairs of body and description in a batch")
     a.add_argument("--calm", type=int, default=8, help="prompts in a batch that need no skill, and as many near misses")
+    a.add_argument("--keep", type=float, default=0, help="share of the weights that stay as they were")
     a.add_argument("--pieces", type=int, default=96, help="pieces of a text in training")
     a.add_argument("--positions", type=int, default=128, help="pieces of a text in use")
     a.add_argument("--seed", type=int, default=1)
@@ -183,6 +184,7 @@ class Batches:
 
 def train(a, data):
     w = {k: v.float() for k, v in load_file(os.path.join(MODEL, "model.safetensors")).items() if v.is_floating_point() and "pooler" not in k}
+    before = {k: v.clone() for k, v in w.items()}
     with torch.no_grad(), fast():
         vectors = in_parts(w, [pieces(head(x), 64) for x in data.skills], 200).numpy()
     batches = Batches(a, data, vectors)
@@ -205,7 +207,7 @@ def train(a, data):
         mean = loss.item() if mean is None else 0.95 * mean + 0.05 * loss.item()
         if step % 50 == 0:
             print("step %d: loss %.3f, %d s" % (step, mean, time.time() - start), flush=True)
-    return {k: v.detach().clone() for k, v in w.items()}
+    return {k: torch.lerp(v.detach(), before[k], a.keep) for k, v in w.items()}
 
 
 @torch.no_grad()
