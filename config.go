@@ -72,10 +72,11 @@ type Config struct {
 	// same embedder: each removes the vectors of others from it.
 	Embedder embed.Embedder
 
-	// Contextual is an encoder such as embed/contextual, whose vectors of names and descriptions
-	// rank beside those of the Embedder; nil means none. Owner.Embed and the schedule embed what
-	// lacks a vector; until then a skill ranks by what the others say. Programs that share a
-	// catalog file should use the same.
+	// Contextual is the encoder whose vectors of names and descriptions rank beside those of the
+	// Embedder; nil means the built-in one, unless this machine takes more than 60 ms for a prompt
+	// or Embedder is embed.None{}. embed.None{} leaves it out. The schedule and Owner.Embed embed
+	// what lacks a vector, in steps that are published; until then a skill ranks by what the
+	// others say. Programs that share a catalog file should use the same.
 	Contextual embed.Embedder
 
 	// VectorCache is the file in which the vectors of an Embedder that is not built in and of Contextual are kept
@@ -237,6 +238,9 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 	}
 	if cfg.Embedder, err = s.Embedder.New(); err != nil {
 		return Config{}, fmt.Errorf("configuring embedder: %w", err)
+	}
+	if cfg.Contextual, err = s.Encoder(); err != nil {
+		return Config{}, err
 	}
 	if r := s.Reranker; r != nil {
 		cfg.RerankDeadline, cfg.RerankCandidates = r.Deadline, r.Candidates

@@ -80,7 +80,7 @@ func TestHybrid(t *testing.T) {
 	var j journal
 	c := open(t, repertoire.Config{
 		Sources:  []source.Source{memory(t, "a", 0, docs("bread", "cheese", "wine"))},
-		Embedder: endpoint(t, server.URL), Deadline: time.Minute, Logger: j.logger(),
+		Embedder: endpoint(t, server.URL), Contextual: embed.None{}, Deadline: time.Minute, Logger: j.logger(),
 	})
 	rescan(t, c)
 	_, mode := search(t, c, repertoire.Query{Text: "bread"})
@@ -127,7 +127,7 @@ func TestEmbedderRefuses(t *testing.T) {
 	defer server.Close()
 	var j journal
 	c := scanned(t, repertoire.Config{
-		Sources: []source.Source{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: endpoint(t, server.URL), Logger: j.logger(),
+		Sources: []source.Source{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: endpoint(t, server.URL), Contextual: embed.None{}, Logger: j.logger(),
 	})
 	err := c.Owner().Embed(t.Context(), nil)
 	var refused *openai.Error
@@ -148,7 +148,7 @@ func TestEmbedderDownScheduled(t *testing.T) {
 		e := &moody{Fake: new(embedtest.Fake)}
 		e.down.Store(true)
 		c, err := repertoire.Open(t.Context(), repertoire.Config{
-			Sources: []source.Source{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: e,
+			Sources: []source.Source{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: e, Contextual: embed.None{},
 			DB: filepath.Join(t.TempDir(), "catalog.db"), Logger: j.logger(),
 		})
 		must.Do(t, err)
@@ -190,7 +190,7 @@ func TestSlowEmbedder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := new(embedtest.Fake)
 		c, err := repertoire.Open(t.Context(), repertoire.Config{
-			Sources: []source.Source{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: fake,
+			Sources: []source.Source{memory(t, "a", 0, docs("bread", "cheese"))}, Embedder: fake, Contextual: embed.None{},
 			DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never,
 		})
 		must.Do(t, err)
@@ -220,7 +220,7 @@ func TestBuiltInEmbedder(t *testing.T) {
 	must.Do(t, c.Owner().Embed(t.Context(), func(int, int) { t.Error("something was embedded by none") }))
 
 	synctest.Test(t, func(t *testing.T) {
-		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db")})
+		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Contextual: embed.None{}})
 		must.Do(t, err)
 		_, mode := search(t, c, repertoire.Query{Text: "cheese"})
 		want(t, "mode when Open returns", []string{mode}, "hybrid")
@@ -238,7 +238,7 @@ func TestSwitchEmbedder(t *testing.T) {
 		}
 		cfg := repertoire.Config{
 			Sources: []source.Source{memory(t, "a", 0, docs(names...))}, DB: filepath.Join(t.TempDir(), "catalog.db"),
-			Schedule: "@every 1h",
+			Contextual: embed.None{}, Schedule: "@every 1h",
 		}
 		c, err := repertoire.Open(t.Context(), cfg)
 		must.Do(t, err)
@@ -346,6 +346,60 @@ func TestContextualEncoder(t *testing.T) {
 	wants(c, "hybrid")
 	must.Do(t, c.Owner().Embed(t.Context(), nil))
 	wants(c, "hybrid, contextual")
-	wants(open(nil), "hybrid")
+	wants(open(embed.None{}), "hybrid")
 	wants(open(&embedtest.Fake{Name: "encoder", Delay: time.Hour}), "hybrid, encoder late")
+}
+
+// TestContextualBehind: while the encoder embeds, which takes long, rescans go on, and nobody is told
+// of a change; in the end all of its vectors rank.
+func TestContextualBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var names []string
+		for i := range 60 {
+			names = append(names, fmt.Sprintf("skill-%02d", i))
+		}
+		src, dir := folder(t, "team", docs(names...))
+		told := 0
+		c, err := repertoire.Open(t.Context(), repertoire.Config{
+			Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"),
+			Contextual: slowly{&embedtest.Fake{Name: "encoder"}}, Changed: func() { told++ },
+		})
+		must.Do(t, err)
+		mode := func() string {
+			m, err := c.Mode(t.Context())
+			must.Do(t, err)
+			return m
+		}
+		time.Sleep(11 * time.Second) // one batch of 16
+		synctest.Wait()
+		if m := mode(); m != "hybrid, contextual for 16 of 60 skills" || told != 0 {
+			t.Errorf("while the encoder embeds: mode %q, told %d times", m, told)
+		}
+		must.Write(t, filepath.Join(dir, "late", "SKILL.md"), doc("late", "Comes later."))
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		if e, err := c.Lookup(t.Context(), "late", nil); err != nil || told != 1 {
+			t.Errorf("a new skill meanwhile: %+v, %v, told %d times", e, err, told)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if m := mode(); m != "hybrid, contextual" || told != 1 {
+			t.Errorf("in the end: mode %q, told %d times", m, told)
+		}
+		must.Do(t, c.Close())
+	})
+}
+
+// slowly is an encoder that takes 10 s for documents.
+type slowly struct{ *embedtest.Fake }
+
+func (s slowly) Embed(ctx context.Context, kind embed.Kind, texts []string) ([]embed.Vector, error) {
+	if kind == embed.Document {
+		select {
+		case <-time.After(10 * time.Second):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return s.Fake.Embed(ctx, kind, texts)
 }

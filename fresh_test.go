@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
@@ -71,7 +72,7 @@ func TestFigures(t *testing.T) {
 // TestModeAsksNobody: what ranking is based on follows from what is compiled.
 func TestModeAsksNobody(t *testing.T) {
 	e := new(embedtest.Fake)
-	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("bread"))}, Embedder: e})
+	c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "a", 0, docs("bread"))}, Embedder: e, Contextual: embed.None{}})
 	must.Do(t, c.Owner().Embed(t.Context(), nil))
 	before := e.Calls()
 	mode, err := c.Mode(t.Context())

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -23,9 +23,7 @@ type opening struct {
 	cfg Config // with the sources and the file of the time when Open was called
 	log *slog.Logger
 
-	embedder embed.Embedder // nil for none
-	fallback embed.Embedder // the built-in one when another is configured
-	fast     bool           // embedder is the built-in one: rescans embed
+	by config.Embedding // if it is Inline, rescans embed
 
 	missing func(context.Context, skill.Needs) []string // see search.Options; nil if cfg ignores needs
 
@@ -57,7 +55,8 @@ type keeper interface {
 type upkeep interface {
 	glance(ctx context.Context, limit time.Duration) Freshness
 	rescan(ctx context.Context, found func(), all bool) ([]Report, error)
-	embed(ctx context.Context, progress func(done, all int)) error
+	embed(ctx context.Context, progress func(done, all int)) error  // with the embedder
+	encode(ctx context.Context, progress func(done, all int)) error // with the contextual encoder
 	calibrate(ctx context.Context) error
 	forget(ctx context.Context, label string) error
 	indexed(ctx context.Context) (bool, error)
@@ -77,7 +76,7 @@ type state struct {
 
 func (o *opening) searchOptions() *search.Options {
 	return &search.Options{
-		Deadline: o.cfg.Deadline, Inline: o.fast, Fallback: o.fallback, Contextual: o.cfg.Contextual, Threshold: o.cfg.Threshold, Disturb: o.cfg.Disturb,
+		Deadline: o.cfg.Deadline, Inline: o.by.Inline, Fallback: o.by.Fallback, Contextual: o.by.Contextual, Threshold: o.cfg.Threshold, Disturb: o.cfg.Disturb,
 		Reranker: o.cfg.Reranker, RerankDeadline: o.cfg.RerankDeadline, RerankCandidates: o.cfg.RerankCandidates, Missing: o.missing,
 	}
 }

@@ -23,8 +23,9 @@ type local struct {
 	*opening
 	now atomic.Pointer[catalogFile] // replaced when the file was lost, see isLost, and when sources come or go
 
-	mu     sync.Mutex // held by a rescan: one at a time
-	closed bool       // guarded by mu
+	mu     sync.Mutex  // held by a rescan: one at a time
+	closed bool        // guarded by mu
+	told   store.State // of the catalog, when Config.Changed was last called; guarded by mu
 
 	scans scans
 	timer interface{ stop() } // the schedule; nil without one
@@ -59,7 +60,7 @@ func (l *local) open(ctx context.Context, path string, sources []source.Source) 
 	db := sqlite.Defer(path, &sqlite.Options{
 		Seeds: func() []sqlite.Seed { return seeds(path, sources) },
 	})
-	x := index.New(db, l.embedder, &index.Options{Path: path, Inline: l.fast, Fallback: l.fallback, Contextual: l.cfg.Contextual, Cache: l.cfg.vectorCache()})
+	x := index.New(db, l.by.Embedder, &index.Options{Path: path, Inline: l.by.Inline, Fallback: l.by.Fallback, Contextual: l.by.Contextual, Keep: l.by.Keep, Cache: l.cfg.vectorCache()})
 	if !l.cfg.Defer {
 		if err := db.Ready(ctx); err != nil {
 			return nil, err
@@ -69,7 +70,7 @@ func (l *local) open(ctx context.Context, path string, sources []source.Source) 
 		l.log.Warn("catalog was damaged and is rebuilt", "kept", aside)
 	}
 	f := &catalogFile{
-		state: state{path: path, store: db, search: search.New(x, db, l.embedder, l.searchOptions()), policy: l.cfg.policy()},
+		state: state{path: path, store: db, search: search.New(x, db, l.by.Embedder, l.searchOptions()), policy: l.cfg.policy()},
 		file:  db, index: x, replaced: new(atomic.Bool),
 	}
 	f, err := f.with(sources)

@@ -59,11 +59,14 @@ func newMirror(o *opening) (*mirror, error) {
 	}
 	m := &mirror{opening: o, engine: e, conn: connection{path: path}, due: make(chan struct{}, 1), tidy: make(chan struct{}, 1)}
 	m.conn.now = Shared{State: Starting, Since: time.Now(), Heard: m.conn.heardBefore()}
-	m.copy = index.NewMirror(e, o.embedder, &index.Options{Path: path, Fallback: o.fallback, Contextual: o.cfg.Contextual})
+	if o.by.TooSlow() != "" {
+		o.by.Contextual = nil // nobody here embeds, so that it is measured now
+	}
+	m.copy = index.NewMirror(e, o.by.Embedder, &index.Options{Path: path, Fallback: o.by.Fallback, Contextual: o.by.Contextual})
 	r := impatient{e, m}
 	options := o.searchOptions()
 	options.AsOf = m.conn.asOf
-	m.state = state{path: path, store: e, search: search.New(m.copy, r, o.embedder, options), policy: o.cfg.policy()}
+	m.state = state{path: path, store: e, search: search.New(m.copy, r, o.by.Embedder, options), policy: o.cfg.policy()}
 	files := shared.NewCache(path+filesSuffix, 0)
 	m.reader.open = func(info source.Info, current func([]skill.File) bool) (source.Source, error) {
 		info.MaxFile = o.cfg.MaxFile
@@ -172,6 +175,9 @@ func (m *mirror) rescan(ctx context.Context, _ func(), _ bool) ([]Report, error)
 
 // embed implements keeper: whoever writes the store embeds.
 func (m *mirror) embed(context.Context, func(done, all int)) error { return nil }
+
+// encode implements keeper, the same.
+func (m *mirror) encode(context.Context, func(done, all int)) error { return nil }
 
 // calibrate implements keeper.
 func (m *mirror) calibrate(ctx context.Context) error {

@@ -2,6 +2,7 @@ package repertoire
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/index"
@@ -47,13 +48,24 @@ func (o Owner) RescanAll(ctx context.Context, found func()) ([]Report, error) {
 // typical catalog holds.
 func (o Owner) Calibrate(ctx context.Context) error { return o.c.keeper.calibrate(ctx) }
 
-// Embed gives every text of the catalog that has none a vector of the
-// configured embedder; an interrupted run goes on where it stopped. progress,
-// if not nil, is called with how many of all texts have one. Until nearly all have,
-// ranking is by text, or by the vectors of the built-in embedder if the catalog
-// still has them. A catalog that can only be read stays as it is.
+// Embed gives every text of the catalog that has none a vector of the configured embedder, see
+// EmbedWords, and every name and description one of the encoder, see EmbedSentences. progress, if
+// not nil, is called with how many of all texts have one, and counts anew for the encoder. An
+// interrupted run goes on where it stopped. A catalog that can only be read stays as it is.
 func (o Owner) Embed(ctx context.Context, progress func(done, all int)) error {
+	return errors.Join(o.EmbedWords(ctx, progress), o.EmbedSentences(ctx, progress))
+}
+
+// EmbedWords is Embed with the embedder alone. Until nearly all texts have a vector, ranking is by
+// text, or by the vectors of the built-in embedder if the catalog still has them.
+func (o Owner) EmbedWords(ctx context.Context, progress func(done, all int)) error {
 	return o.c.keeper.embed(ctx, progress)
+}
+
+// EmbedSentences is Embed with the contextual encoder alone, which takes some 10 ms a skill. What it
+// has embedded is published in steps. Where the machine is too slow for it, it does nothing.
+func (o Owner) EmbedSentences(ctx context.Context, progress func(done, all int)) error {
+	return o.c.keeper.encode(ctx, progress)
 }
 
 // Forget removes the skills of the source with this label, with their vectors. It is for

@@ -28,7 +28,7 @@ type Catalog struct {
 // schedule it also scans the sources once before it returns; a source that
 // cannot be read is then logged, not an error. What lacks a vector is then
 // embedded in the background, except that the built-in embedder, which is fast,
-// has done so before Open returns. With Config.Store it has heard of the store's state
+// has done so before Open returns; the encoder, which is slower, follows in steps. With Config.Store it has heard of the store's state
 // before it returns, or answers from an old copy; see Shared.
 func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 	c, err := newCatalog(ctx, cfg)
@@ -61,11 +61,9 @@ func newCatalog(ctx context.Context, cfg Config) (*Catalog, error) {
 	if c.agents, err = agentsByName(cfg.Agents); err != nil {
 		return nil, err
 	}
-	e, err := config.EmbeddingBy(cfg.Embedder)
-	if err != nil {
+	if o.by, err = config.EmbeddingBy(cfg.Embedder, cfg.Contextual); err != nil {
 		return nil, err
 	}
-	o.embedder, o.fast, o.fallback = e.Embedder, e.Inline, e.Fallback
 	if !cfg.IgnoreNeeds {
 		o.missing = commands.New(cfg.Assume).Missing
 	}

@@ -1,7 +1,6 @@
 package repertoire
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +51,7 @@ func (l *local) sync(ctx context.Context, f *catalogFile, found func(), by scan)
 		return nil, err
 	}
 	return by(f.scanner, ctx, found, func(ctx context.Context) error {
-		if l.fast {
+		if l.by.Inline {
 			if err := f.index.Embed(ctx, nil); err != nil {
 				return err
 			}
@@ -84,7 +83,7 @@ func (l *local) calibrate(ctx context.Context) error {
 // indexed implements keeper.
 func (l *local) indexed(ctx context.Context) (indexed bool, err error) {
 	err = l.use(ctx, func(f *catalogFile) (err error) {
-		if indexed, err = f.index.Indexed(ctx, labelsOf(f.sources)); err == nil && indexed && l.fast {
+		if indexed, err = f.index.Indexed(ctx, labelsOf(f.sources)); err == nil && indexed && l.by.Inline {
 			indexed, err = f.index.Embedded(ctx)
 		}
 		return err
@@ -132,13 +131,31 @@ func (l *local) embed(ctx context.Context, progress func(done, all int)) error {
 		if err := f.index.Embed(ctx, progress); err != nil {
 			return err
 		}
-		// Words rank while the encoder is at work, and what it has embedded ranks, too.
+		return l.publish(ctx, f)
+	})
+}
+
+// encode implements keeper: it publishes in steps what it has embedded.
+func (l *local) encode(ctx context.Context, progress func(done, all int)) error {
+	if slow := l.by.TooSlow(); slow != "" {
+		l.log.Info("the encoder is not used", "because", slow)
+		return nil
+	}
+	return l.use(ctx, func(f *catalogFile) error {
+		if err := f.file.Ready(ctx); err != nil || f.file.ReadOnly() {
+			return err
+		}
 		for step := firstStep; ; step *= 2 {
-			if err := l.publish(ctx, f); err != nil {
-				return err
+			stored, done, err := f.index.Contextual.EmbedFor(ctx, step, progress)
+			if err == nil { // what was published before counts no more, even if ctx has ended
+				l.mu.Lock()
+				f.scanner.Follow(stored)
+				l.told.Generation = stored.After(l.told.Generation) // vectors are nothing to tell
+				l.mu.Unlock()
+				err = l.publish(context.WithoutCancel(ctx), f)
 			}
-			if done, err := f.index.Contextual.EmbedFor(ctx, step, progress); done || err != nil {
-				return cmp.Or(err, l.publish(ctx, f))
+			if done || err != nil {
+				return err
 			}
 		}
 	})

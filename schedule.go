@@ -17,17 +17,16 @@ import (
 // A schedule rescans a local catalog again and again.
 type schedule struct {
 	*local
-	cron   *cron.Cron
-	ctx    context.Context // of rescans; ended by cancel
-	cancel context.CancelFunc
-	first  sync.WaitGroup  // the job that Open began
-	fresh  bool            // Open has just scanned: the first job only embeds
-	warned map[string]bool // warnings of the last rescan
-	last   store.State     // of the catalog, when Changed was last called
-
-	background sync.WaitGroup // the call of Config.Fetch
-	fetching   sync.Mutex     // held during that call; guards unfetched
-	unfetched  string         // the error of the last call; "" means none
+	cron       *cron.Cron
+	ctx        context.Context // of rescans; ended by cancel
+	cancel     context.CancelFunc
+	first      sync.WaitGroup  // the job that Open began
+	fresh      bool            // Open has just scanned: the first job only embeds
+	warned     map[string]bool // warnings of the last rescan
+	background sync.WaitGroup  // the call of Config.Fetch, and the encoder
+	fetching   sync.Mutex      // held during that call; guards unfetched
+	unfetched  string          // the error of the last call; "" means none
+	encoding   sync.Mutex      // held while the encoder embeds
 
 	endFirst func() // ends the first scan behind, which counts from the start
 }
@@ -93,12 +92,12 @@ func (s *schedule) startScanned(ctx context.Context) error {
 	if err != nil && (ctx.Err() != nil || !s.answers(ctx)) {
 		return err
 	}
-	if err == nil && s.fast { // else the first job does, after it has embedded
+	if err == nil && s.by.Inline { // else the first job does, after it has embedded
 		err = s.calibrate(ctx)
 	}
 	s.logWarnings(ctx, reports, err)
 	s.noteState(ctx, nil)
-	s.fresh = s.embedder != nil && !s.fast // the first job only embeds
+	s.fresh = s.by.Contextual != nil || s.by.Embedder != nil && !s.by.Inline // the first job only embeds
 	s.setReady()
 	return nil
 }
@@ -143,6 +142,7 @@ func (s *schedule) tick() {
 	if s.ctx.Err() != nil { // Close cut it off
 		return
 	}
+	s.encodeBehind()
 	s.logWarnings(s.ctx, reports, cmp.Or(err, unfollowed))
 	if s.noteState(s.ctx, reports) && s.cfg.Changed != nil {
 		s.cfg.Changed()
@@ -172,15 +172,35 @@ func (s *schedule) fetch() {
 	})
 }
 
+// encodeBehind lets the encoder embed in the background, unless it still does: in a large catalog it
+// takes minutes, and must hold up no rescan.
+func (s *schedule) encodeBehind() {
+	if s.by.Contextual == nil || !s.encoding.TryLock() {
+		return
+	}
+	s.background.Go(func() {
+		defer s.encoding.Unlock()
+		err := s.encode(s.ctx, nil)
+		if err == nil {
+			err = s.calibrate(s.ctx)
+		}
+		if err != nil && s.ctx.Err() == nil { // else Close cut it off
+			s.log.Warn("embedding with the encoder", "error", err)
+		}
+	})
+}
+
 // noteState remembers the state of the catalog and reports whether it is another
 // one than before; the first time, whether the reports say so.
 func (s *schedule) noteState(ctx context.Context, reports []Report) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	now, err := s.now.Load().store.State(ctx)
-	before := s.last
+	before := s.told
 	if err != nil || now == before {
 		return false // the next rescan returns the same error
 	}
-	s.last = now
+	s.told = now
 	return before != (store.State{}) || slices.ContainsFunc(reports, hasChanges)
 }
 

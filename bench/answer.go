@@ -53,7 +53,8 @@ func configOf(root, db string, configure []func(*repertoire.Config)) (repertoire
 	src, err := rootSource(root)
 	cfg := repertoire.Config{
 		Sources: []source.Source{src}, DB: db, Schedule: repertoire.Never,
-		Deadline: 10 * time.Second, // a busy machine must not change what is measured
+		Deadline:   10 * time.Second, // a busy machine must not change what is measured
+		Contextual: embed.None{},
 	}
 	for _, f := range configure {
 		if f != nil {

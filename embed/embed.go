@@ -92,6 +92,9 @@ type Fitted interface {
 	// Prepared returns the vectors of queries if all of them were embedded beforehand, so that
 	// nobody need wait for them; else nil.
 	Prepared(queries []string) []Vector
+	// Reads reports whether the model knows the script of a query. For one that it does not know
+	// its vector says nothing.
+	Reads(query string) bool
 	// Request returns how likely a query asks for a task for which instructions can help, as log
 	// odds, by its vector and by the log odds that follow from its words. ok is false if this is
 	// not known.

@@ -139,7 +139,7 @@ func TestEmbedFor(t *testing.T) {
 			t.Fatal("it does not end")
 		}
 		var err error
-		done, err = x.Contextual.EmbedFor(t.Context(), 1, nil)
+		_, done, err = x.Contextual.EmbedFor(t.Context(), 1, nil)
 		must.Do(t, err)
 		searchtest.Publish(t, x, false)
 		want := "text (no embedder), contextual"
@@ -175,6 +175,9 @@ func TestEmbedAdded(t *testing.T) {
 
 // A fitted encoder comes with vectors of queries, and takes each query for a task.
 type fitted struct{ understanding }
+
+// Reads implements embed.Fitted.
+func (*fitted) Reads(query string) bool { return !strings.Contains(query, "映画") }
 
 func (*fitted) Prepared(queries []string) []embed.Vector {
 	vectors, _ := new(understanding).Embed(context.Background(), embed.Query, queries) // a fake without an error
@@ -221,6 +224,10 @@ func TestContextualThreshold(t *testing.T) {
 		if got := a.Demand.Terms[request].Value == 5; got != (tt.x == x) {
 			t.Errorf("%s: the encoder tells what the prompt asks for: %v", tt.mode, got)
 		}
+	}
+	other := searchtest.Ask(t, x, search.Query{Text: "映画 film"})
+	if want := rank.DefaultGate().ThresholdFor(rank.DefaultRate, c.Demands[""]); other.Mode != "hybrid, not contextual (other script)" || other.Threshold != want {
+		t.Errorf("a prompt that the encoder cannot read: mode %q, threshold %v, want %v", other.Mode, other.Threshold, want)
 	}
 	if x.Calibrator(nil).Due(set) {
 		t.Error("a calibrated set is due")

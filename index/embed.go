@@ -19,6 +19,22 @@ type Vectors struct {
 	*counter
 	embedding chan struct{} // holds one element while Embed runs
 	dropped   bool          // the vectors of other models are removed; guarded by embedding
+
+	// What was embedded and the store does not have yet, and the last time that it got some;
+	// guarded by embedding.
+	hashes, vectors [][]byte
+	stored          Stored
+}
+
+// Stored says that the store got vectors: which generation it had before, and which it has since.
+type Stored struct{ From, To store.Generation }
+
+// After returns the generation that differs from g in vectors only: To, or g if there is none.
+func (s Stored) After(g store.Generation) store.Generation {
+	if g == s.From && s.To.Number == g.Number+1 {
+		return s.To
+	}
+	return g
 }
 
 func newVectors(n *counter) *Vectors { return &Vectors{counter: n, embedding: make(chan struct{}, 1)} }
@@ -30,30 +46,37 @@ func newVectors(n *counter) *Vectors { return &Vectors{counter: n, embedding: ma
 // progress, unless that is nil, with the number of embedded texts and the number
 // of all texts. Without an embedder it does nothing.
 func (v *Vectors) Embed(ctx context.Context, progress func(done, all int)) error {
-	_, err := v.EmbedFor(ctx, math.MaxInt64, progress)
-	return err
+	for {
+		if _, done, err := v.EmbedFor(ctx, math.MaxInt64, progress); done || err != nil {
+			return err
+		}
+	}
 }
 
 // EmbedFor is Embed for so long: it ends after the batch in which the time is over, and reports
-// whether it has come to the end. So what is embedded can be published meanwhile.
-func (v *Vectors) EmbedFor(ctx context.Context, most time.Duration, progress func(done, all int)) (done bool, err error) {
+// whether it has come to the end. So what is embedded can be published meanwhile. Vectors of the
+// encoder are stored at the end, all in one: what is published without them stays in use until
+// then. If it is interrupted, those are lost that are in no cache. It returns the last time that
+// it stored vectors, the zero value if it never did.
+func (v *Vectors) EmbedFor(ctx context.Context, most time.Duration, progress func(done, all int)) (last Stored, done bool, err error) {
 	if v.embedder == nil {
-		return true, nil
+		return last, true, nil
 	}
 	select {
 	case v.embedding <- struct{}{}:
 		defer func() { <-v.embedding }()
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return last, false, ctx.Err()
 	}
+	v.stored = last
 	c, err := v.count(ctx, v.store)
 	if done = true; err == nil && !c.all() {
 		c, done, err = v.embedMissing(ctx, c, most, progress)
 	}
 	if err != nil || !c.all() || c.Texts == 0 || v.beside() {
-		return done, err
+		return v.stored, done, err
 	}
-	return done, v.dropOthers(ctx)
+	return v.stored, done, v.dropOthers(ctx)
 }
 
 // embedMissing embeds the texts that have no vector. It counts progress up from c,
@@ -61,6 +84,7 @@ func (v *Vectors) EmbedFor(ctx context.Context, most time.Duration, progress fun
 // batch. It stops after the batch in which the time is over; then done is false.
 func (v *Vectors) embedMissing(ctx context.Context, c Coverage, most time.Duration, progress func(done, all int)) (_ Coverage, done bool, err error) {
 	model, before, had, began := v.embedder.Model(), int64(0), c.Embedded, v.opts.Now()
+	v.hashes, v.vectors = nil, nil // of a call that was interrupted
 	if c := v.opts.Cache; c != nil {
 		defer c.Close() // it closes what was open for reading, or is damaged
 	}
@@ -70,9 +94,14 @@ func (v *Vectors) embedMissing(ctx context.Context, c Coverage, most time.Durati
 			return Coverage{}, false, err
 		}
 		if late || len(missing) == 0 {
-			now, err := v.count(ctx, v.store)
-			if err != nil || late || now.all() || now.Embedded <= had {
-				return now, len(missing) == 0, err
+			end := context.WithoutCancel(ctx) // what is stored is to be published even now
+			if err := v.flush(end, model); err != nil {
+				return Coverage{}, false, err
+			}
+			now, err := v.count(end, v.store)
+			done := now.all() || now.Embedded <= had
+			if err != nil || late || done || v.beside() {
+				return now, done, err
 			}
 			c, had, before = now, now.Embedded, 0 // skills were added meanwhile
 			continue
@@ -114,13 +143,33 @@ func (v *Vectors) embedSkills(ctx context.Context, model string, missing []store
 		return nil
 	}
 	hashes, vectors, err := v.packed(ctx, model, list)
-	if len(vectors) == 0 {
+	v.hashes, v.vectors = append(v.hashes, hashes...), append(v.vectors, vectors...)
+	if v.beside() {
 		return err
 	}
 	// Keep what was embedded before an error: embedding is slow and may cost money.
-	return errors.Join(err, v.store.Update(context.WithoutCancel(ctx), func(tx store.Tx) error {
-		return tx.PutVectors(model, hashes, vectors)
-	}))
+	return errors.Join(err, v.flush(context.WithoutCancel(ctx), model))
+}
+
+// flush stores what was embedded.
+func (v *Vectors) flush(ctx context.Context, model string) error {
+	if len(v.hashes) == 0 {
+		return nil
+	}
+	var before store.State
+	err := v.store.Update(ctx, func(tx store.Tx) (err error) {
+		if before, err = tx.State(); err == nil {
+			err = tx.PutVectors(model, v.hashes, v.vectors)
+		}
+		return err
+	})
+	v.hashes, v.vectors = nil, nil
+	if err != nil {
+		return err
+	}
+	now, err := v.store.State(ctx)
+	v.stored = Stored{before.Generation, now.Generation}
+	return err
 }
 
 // packed returns the packed vectors of texts, and the hash of each: of all texts, or of
@@ -161,7 +210,7 @@ func (v *Vectors) dropOthers(ctx context.Context) error {
 		return err
 	}
 	models = slices.DeleteFunc(models, func(m store.Model) bool {
-		return m.Name == v.embedder.Model() || v.opts.Contextual != nil && m.Name == v.opts.Contextual.Model()
+		return m.Name == v.embedder.Model() || m.Name == v.opts.Keep || v.opts.Contextual != nil && m.Name == v.opts.Contextual.Model()
 	})
 	if len(models) > 0 {
 		err = v.store.Update(ctx, func(tx store.Tx) error {

@@ -46,6 +46,8 @@ type Options struct {
 	// Contextual is an encoder whose vectors of names and descriptions rank beside those of the
 	// embedder; nil means none. What it has not embedded yet ranks without it.
 	Contextual embed.Embedder
+	// Keep is a model whose vectors are kept although this index does not use it; "" means none.
+	Keep string
 	// Cache keeps the vectors of a slow embedder for all catalogs of the machine; nil means
 	// none.
 	Cache Cache

@@ -160,6 +160,15 @@ func (s *Scanner) settle(ctx context.Context) error {
 	return nil
 }
 
+// Follow makes the list of stamps hold after the catalog got vectors, unless it has changed
+// otherwise, too.
+func (s *Scanner) Follow(v Stored) {
+	if s.seen != nil && v.After(s.seen.generation) != s.seen.generation {
+		s.seen.generation = v.To
+		s.write()
+	}
+}
+
 // write sorts the list of stamps and writes it, if there is a place for it.
 func (s *Scanner) write() {
 	sortStamps(s.seen.stamps)

@@ -57,7 +57,7 @@ type Logit struct {
 func DefaultGate() Gate {
 	return Gate{
 		Vectors:    Logit{Base: -2.75, Nearness: 3.26, Strength: .55, Coverage: 1.3, Head: 2.5, Trigger: .5, Size: -.35, Request: .49, Spread: .22},
-		Contextual: Logit{Base: -3.26, Nearness: 1.69, Sentence: 6.9, Strength: .41, Coverage: .7, Head: 2.41, Trigger: .5, Size: -.4, Request: .58, Spread: .3},
+		Contextual: Logit{Base: -3.75, Nearness: 1.23, Sentence: 8.45, Strength: .5, Coverage: .54, Head: 1.13, Trigger: .5, Size: -.37, Request: .6, Spread: .34},
 		Text:       Logit{Base: -2.79, Strength: .82, Coverage: 2.5, Head: 2.5, Trigger: .5, Size: -.2, Request: .38, Spread: .13},
 		Threshold:  .6,
 		Least:      .05,

@@ -21,7 +21,7 @@ var legs = [Legs]struct {
 	Text:        {name: "text", weight: 1},
 	Description: {"description vector", 1.2, Spread{-.002, .073}},
 	Full:        {"full vector", 1.2, Spread{0, .079}},
-	Sentence:    {name: "sentence vector", weight: 2.5},
+	Sentence:    {name: "sentence vector", weight: 4},
 }
 
 // The encoder's cosine of a prompt and a skill is near to this line of the sum of the

@@ -186,7 +186,11 @@ func (b *backgroundRun) demand(ctx context.Context, v *snapshot.View, i int) (fl
 	r := b.retrieval(v)
 	defer b.analyzers.Put(r.analyzer)
 	r.scale, r.Kind = b.scale, string(intent.Of(b.prompts[i]))
-	err := b.find(ctx, r, b.prompts[i], func() snapshot.Point { return b.points[i] })
+	point := b.points[i]
+	if e := b.encoderOf(b.set); e != nil && !reads(e, b.prompts[i]) {
+		point[snapshot.Sentences] = nil
+	}
+	err := b.find(ctx, r, b.prompts[i], func() snapshot.Point { return point })
 	if err != nil {
 		return 0, err
 	}

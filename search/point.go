@@ -37,6 +37,12 @@ func (x *ranker) encoderOf(s *snapshot.Set) embed.Embedder {
 	return nil
 }
 
+// unencoded reports whether the encoder should still embed skills of a set, which whoever follows a
+// shared catalog leaves to others.
+func (x *ranker) unencoded(s *snapshot.Set) bool {
+	return x.opts.Contextual != nil && x.opts.AsOf == nil && s.Compiled && s.Sentences < s.Size()
+}
+
 // embedPrompt starts to embed a prompt with the embedder of a set and with the encoder, and
 // returns a function that waits for the vectors until the deadlines. The legs of a vector that
 // is nil do not rank; the mode says why.
@@ -48,7 +54,7 @@ func (x *ranker) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embed
 		return func(ctx context.Context) ([]embed.Vector, error) { return e.Embed(ctx, embed.Query, []string{text}) }
 	}
 	var words, sentences func() ([]embed.Vector, error)
-	if encoder := x.encoderOf(s); encoder != nil {
+	if encoder := x.encoderOf(s); encoder != nil && reads(encoder, text) {
 		sentences = start(ctx, "encoder", x.opts.ContextualDeadline, by(encoder))
 	}
 	switch {
@@ -69,9 +75,17 @@ func (x *ranker) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embed
 			why := ""
 			p[snapshot.Sentences], why = checkSentence(s, vectors, err)
 			mode += why
+		} else if x.encoderOf(s) != nil {
+			mode += ", not contextual (other script)"
 		}
 		return p, mode
 	}
+}
+
+// reads reports whether the vector of a text by an encoder means anything.
+func reads(e embed.Embedder, text string) bool {
+	f, ok := e.(embed.Fitted)
+	return !ok || f.Reads(text)
 }
 
 // checkSentence turns the answer of the encoder into the prompt's vector and what it adds to the
@@ -93,6 +107,9 @@ func contextualMode(s *snapshot.Set) string {
 	}
 	return ", contextual"
 }
+
+// Usual reports whether a mode is what everybody expects: all legs, and nothing that is late.
+func Usual(mode string) bool { return mode == "hybrid" || mode == "hybrid, contextual" }
 
 // Mode returns what the current set allows ranking to be based on, see Ranking. It asks no
 // embedder: only an answer tells that one is slow.

@@ -87,6 +87,9 @@ type Ranking struct {
 	// Unread is how many sources of the catalog have not been read yet, see Searcher.Unread:
 	// what is not found may still be there.
 	Unread int
+	// Unencoded means that the encoder has not embedded all skills yet, and that this machine
+	// should.
+	Unencoded bool
 	// AsOf is when the catalog was last known to be as this answer has it, if it is shared
 	// and cannot be reached now; the zero time means that it is so now.
 	AsOf time.Time
@@ -251,6 +254,7 @@ func (x *ranker) retrieve(ctx context.Context, q Query, f func(*retrieval) error
 			return err
 		}
 		x.setThreshold(r, q)
+		r.Unencoded = x.unencoded(v.Set)
 		return f(r)
 	})
 }

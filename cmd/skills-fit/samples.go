@@ -270,6 +270,9 @@ func (in *input) search(ctx context.Context, k kind, of catalog) (_ group, err e
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	for _, q := range of.prompts {
+		if k.encoder != nil && !in.encoder.Reads(q.Text) {
+			continue // it is ranked and judged without the encoder
+		}
 		answer, ids, err := c.Search(ctx, search.Query{Text: q.Text, Limit: depth})
 		if err != nil {
 			return g, err

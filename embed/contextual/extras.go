@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"unicode"
 
 	"github.com/repertoire-skills/repertoire/embed"
 )
@@ -82,6 +83,21 @@ func (e *Embedder) Prepared(queries []string) []embed.Vector {
 		vectors[i], rest = v, rest[4+dim:]
 	}
 	return vectors
+}
+
+// Reads implements embed.Fitted: nearly all letters must be Latin. On the dev sets the vectors of
+// other prompts made Hit@1 .03 lower than words do.
+func (e *Embedder) Reads(query string) bool {
+	letters, latin := 0, 0
+	for _, r := range query {
+		if unicode.IsLetter(r) {
+			letters++
+			if unicode.Is(unicode.Latin, r) {
+				latin++
+			}
+		}
+	}
+	return 5*latin >= 4*letters
 }
 
 // Request implements embed.Fitted.

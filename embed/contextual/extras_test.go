@@ -41,3 +41,17 @@ func TestExtras(t *testing.T) {
 		t.Errorf("odds %v, want %v", odds, sum)
 	}
 }
+
+// TestReads: prompts in Latin script, with a word or a sign of another, can be read.
+func TestReads(t *testing.T) {
+	e, err := Default()
+	must.Do(t, err)
+	for text, want := range map[string]bool{
+		"": true, "42 + 1": true, "Fix the build, please": true, "Répare le formulaire à l'école": true, "what does the α in this formula mean": true,
+		"修复构建": false, "почини сборку": false, "fix ビルドを直してください": false,
+	} {
+		if got := e.Reads(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

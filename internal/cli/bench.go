@@ -12,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/internal/figures"
 )
@@ -60,7 +61,9 @@ it, and --markdown prints tables for a document.
 when the embedder is none. --embedder takes another embedder than the configured
 one: static, none, openai (the configured server), or detect for a server on
 this machine that "skills embed --detect" finds, with the model that it would
-propose; detect=MODEL takes another one. --compare shows what it buys.
+propose; detect=MODEL takes another one. --compare shows what it buys. The
+encoder ranks beside it as the configuration says: REPERTOIRE_CONTEXTUAL=off
+measures without.
 
 --distractors asks the prompts that need a skill in a second catalog, which has
 the skills of that file too: how often is the first hit a wanted one, as the set
@@ -273,6 +276,19 @@ func benchSetup(ctx context.Context, s *session, b *benchFlags) (*bench.Setup, e
 	}
 	if out.Embedder, err = b.embedder.open(ctx, &settings); err != nil {
 		return nil, err
+	}
+	encoder, err := settings.Encoder()
+	if err != nil {
+		return nil, err
+	}
+	by, err := config.EmbeddingBy(out.Embedder, encoder)
+	if err != nil {
+		return nil, err
+	}
+	if slow := by.TooSlow(); slow == "" {
+		out.Contextual = by.Contextual
+	} else {
+		s.note("the encoder is not measured: %s", slow)
 	}
 	_, none := out.Embedder.(embed.None)
 	switch {

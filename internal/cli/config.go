@@ -76,6 +76,7 @@ const configExample = `  roots:                 # further folders, repositories,
   requires: {ignore: false, assume: [gh], load: false}
   embedder: static       # the built-in one; or none; or a server:
   # embedder: {openai: {base_url: "http://127.0.0.1:11434/v1", model: NAME}}
+  contextual: auto       # the encoder: where it is fast enough; or on, or off
   model: {base_url: "http://127.0.0.1:11434/v1", model: NAME, key_env: NAME}
   deadline: 250ms        # for the embedding of a prompt
   schedule: "@every 5s"  # of rescans in programs that stay running

@@ -112,7 +112,7 @@ func runEmbed(s *session, cmd *cobra.Command, list bool, only string) error {
 	if list {
 		err = s.refresh(ctx, c, freshen)
 	} else if _, err = s.rescan(ctx, c); err == nil {
-		if err = embedMissing(ctx, s.screen, c); err == nil {
+		if err = errors.Join(embedMissing(ctx, s.screen, c.Owner().EmbedWords), embedMissing(ctx, s.screen, c.Owner().EmbedSentences)); err == nil {
 			err = calibrate(ctx, s.screen, c)
 		}
 	}
@@ -122,11 +122,11 @@ func runEmbed(s *session, cmd *cobra.Command, list bool, only string) error {
 	return printEmbedders(ctx, s.screen, c, choices, settings.Embedder.Name)
 }
 
-// embedMissing computes missing vectors.
-func embedMissing(ctx context.Context, ui *screen, c *catalog) error {
+// embedMissing computes missing vectors, with a progress bar.
+func embedMissing(ctx context.Context, ui *screen, embed func(context.Context, func(done, all int)) error) error {
 	bar := ui.progress("embedding", 1)
 	defer bar.done()
-	return c.Owner().Embed(ctx, bar.set)
+	return embed(ctx, bar.set)
 }
 
 // printEmbedders describes embedders; inUse is the name of the configured one.

@@ -25,6 +25,12 @@ leave embedding by a server to index, which does everything. Index also ranks
 there: from that follows which prompts are offered skills, see --disturb of
 "skills context".
 
+At the end the built-in encoder embeds names and descriptions, some 10 ms a
+skill. Meanwhile the catalog answers already, and what an interrupted run has
+done is kept. --no-contextual leaves that to hooks and to programs that stay
+running; "contextual: off" in your configuration does without. On a machine that
+needs more than 60 ms for a prompt it is off by itself.
+
 A skill that cannot be used never stops anything: it is reported. Skills that
 are gone are removed, except in folders that could not be read. An interrupted
 run keeps what it did. A folder that is given with --root counts for one
@@ -46,9 +52,17 @@ objects with source, found, added, changed, removed, unchanged, refused,
 unreadable, complete, away and problems (rule, severity, path, line, message,
 hint) in what was read.`
 
+// indexRun says what "skills index" is to do.
+type indexRun struct {
+	full, watch bool
+	without     bool   // the encoder embeds nothing
+	forget      string // a root to remove; "" means none
+}
+
 func newIndexCommand(e env) *cobra.Command {
-	var full, watch, fetch bool
-	var lock, forget string
+	var o indexRun
+	var fetch bool
+	var lock string
 	cmd := &cobra.Command{
 		Use:     "index",
 		Short:   "Bring the catalog up to date",
@@ -57,7 +71,7 @@ func newIndexCommand(e env) *cobra.Command {
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s := e.session(cmd)
-			if watch && s.json {
+			if o.watch && s.json {
 				return &usageError{cmd.CommandPath(), errors.New("--watch and --json do not go together")}
 			}
 			if lock != "" {
@@ -66,13 +80,14 @@ func newIndexCommand(e env) *cobra.Command {
 			if err := fetchRoots(cmd.Context(), s, fetch); err != nil {
 				return err
 			}
-			return runIndex(cmd.Context(), s, full, watch, forget)
+			return runIndex(cmd.Context(), s, o)
 		},
 	}
-	cmd.Flags().BoolVar(&full, "full", false, "read every skill again, whether or not it has changed")
+	cmd.Flags().BoolVar(&o.full, "full", false, "read every skill again, whether or not it has changed")
 	cmd.Flags().BoolVar(&fetch, "fetch", false, "fetch all roots that are elsewhere, also those that are not due")
-	cmd.Flags().StringVar(&forget, "forget", "", "remove the skills of this `root`, a label or a path, which is away")
-	cmd.Flags().BoolVar(&watch, "watch", false, "stay running and rescan on the configured schedule")
+	cmd.Flags().StringVar(&o.forget, "forget", "", "remove the skills of this `root`, a label or a path, which is away")
+	cmd.Flags().BoolVar(&o.watch, "watch", false, "stay running and rescan on the configured schedule")
+	cmd.Flags().BoolVar(&o.without, "no-contextual", false, "do not wait for the encoder; programs that stay running, hooks and the next index go on")
 	cmd.Flags().StringVar(&lock, "lock", "", "do nothing while another process holds the lock `file`")
 	cmd.Flags().MarkHidden("lock") // for the process that a hook starts
 	return cmd
@@ -93,10 +108,10 @@ func indexLocked(ctx context.Context, s *session, name string) error {
 	}
 	defer lock.Close()
 	s.lastGood = true // as the hook that started this process
-	return runIndex(ctx, s, false, false, "")
+	return runIndex(ctx, s, indexRun{})
 }
 
-func runIndex(ctx context.Context, s *session, full, watch bool, forget string) error {
+func runIndex(ctx context.Context, s *session, o indexRun) error {
 	start := time.Now()
 	setGarbage(100) // a run of seconds is no slower with half of the memory
 	c, err := s.open(ctx)
@@ -104,40 +119,46 @@ func runIndex(ctx context.Context, s *session, full, watch bool, forget string) 
 		return err
 	}
 	defer c.Close()
-	if forget != "" && c.Shared().State != "" {
+	if o.forget != "" && c.Shared().State != "" {
 		return &usageError{"skills index", errors.New("--forget is for folders of this machine; whoever pushes the shared catalog removes a source there")}
 	}
-	if forget != "" {
-		if err := forgetRoot(ctx, s, c, forget); err != nil {
+	if o.forget != "" {
+		if err := forgetRoot(ctx, s, c, o.forget); err != nil {
 			return err
 		}
 	}
 	scan := c.Owner().Rescan
-	if full {
+	if o.full {
 		scan = c.Owner().RescanAll
 	}
-	reports, err := completeIndex(ctx, s, c, scan)
+	reports, err := completeIndex(ctx, s, c, scan, o.without)
 	if err != nil {
 		return err
 	}
-	if err := printIndex(ctx, s.screen, c, reports, start); err != nil || !watch {
+	if err := printIndex(ctx, s.screen, c, reports, start); err != nil || !o.watch {
 		return err
 	}
 	return watchCatalog(ctx, s)
 }
 
-// completeIndex does everything that makes a catalog answer at once, with progress bars: it
-// scans, embeds and calibrates.
-func completeIndex(ctx context.Context, s *session, c *catalog, scan scanner) ([]repertoire.Report, error) {
+// completeIndex does everything that makes a catalog answer at once, with progress bars: it scans,
+// embeds and calibrates, and then lets the encoder embed, unless it is to be left out.
+func completeIndex(ctx context.Context, s *session, c *catalog, scan scanner, without bool) ([]repertoire.Report, error) {
 	reports, err := s.rescanWith(ctx, scan)
 	if err != nil {
 		return nil, err
 	}
 	recordEdits(ctx, s, c) // also of changes that other commands have indexed
-	if err := embedMissing(ctx, s.screen, c); ctx.Err() != nil {
+	if err := embedMissing(ctx, s.screen, c.Owner().EmbedWords); ctx.Err() != nil {
 		return nil, ctx.Err()
 	} else if err != nil { // a server does not answer, but text ranks too
 		s.note("%v; ranking does without these vectors until nearly all are there (\"skills index\" goes on)", err)
+	}
+	if err := calibrate(ctx, s.screen, c); err != nil || without {
+		return reports, err
+	}
+	if err := embedMissing(ctx, s.screen, c.Owner().EmbedSentences); err != nil {
+		return nil, err
 	}
 	return reports, calibrate(ctx, s.screen, c)
 }

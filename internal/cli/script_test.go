@@ -68,6 +68,7 @@ func prepare(env *testscript.Env) error {
 	env.Setenv("HOME", home)
 	env.Setenv("USERPROFILE", home)
 	env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, "cache"))
+	env.Setenv("REPERTOIRE_CONTEXTUAL", "off") // or answers depend on how fast the machine is
 	env.Setenv("GORACE", noExitSleep)
 	env.Setenv("ESC", "\x1b")
 	env.Setenv("LF", "\n")

@@ -56,7 +56,7 @@ func (s *setupRun) prepareCatalog(ctx context.Context, r *setupResult) (trial.Sa
 	defer c.Close()
 	if !s.noIndex {
 		setGarbage(100)
-		reports, err := completeIndex(ctx, s.session, c, c.Owner().Rescan)
+		reports, err := completeIndex(ctx, s.session, c, c.Owner().Rescan, true)
 		if err != nil {
 			return trial.Sample{}, fmt.Errorf("indexing the catalog: %w", err)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/status"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -38,8 +39,10 @@ than a moment ("skills doctor") is not checked.
             folder, skills (found there), away (it cannot be read now)
   catalog   its file and state: current, changed (or perhaps; the next question
             looks), part (not all skills are read yet), building, missing or
-            broken, with the error; of a copy of a shared catalog also store
-            and heard (when it was last known to be current)
+            broken, with the error; mode (what ranking is based on) and slow
+            (why the encoder has no part in it on this machine); of a copy of
+            a shared catalog also store and heard (when it was last known to be
+            current)
   usage     whether the log of usage is on
   offers    the last ones: time, client, skills (IDs), and because (why the
             prompt wanted none, such as "reply")
@@ -132,7 +135,7 @@ func (s statusScreen) String() string {
 		return s.welcome()
 	}
 	var b strings.Builder
-	for _, part := range [][]line{s.clients(), s.skills(), s.catalog(), s.offers(), s.waiting(), s.problems(), s.next()} {
+	for _, part := range [][]line{s.clients(), s.skills(), s.catalog(), s.ranking(), s.offers(), s.waiting(), s.problems(), s.next()} {
 		for _, l := range part {
 			text := cut(tidy.Visible(l.text), s.width-labels)
 			b.WriteString(strings.TrimRight(fmt.Sprintf("%-*s%s", labels, l.label, text), " ") + "\n")
@@ -292,6 +295,18 @@ func (s statusScreen) catalog() []line {
 		status.Building: "another process reads skills now",
 		status.Missing:  "not built yet",
 	}[s.Catalog.State])
+}
+
+// ranking says what ranking is based on, unless that is what everybody expects.
+func (s statusScreen) ranking() []line {
+	switch m := s.Catalog.Mode; {
+	case s.Catalog.Slow != "":
+		return s.lines("Ranking", "without the encoder: "+s.Catalog.Slow)
+	case m == "" || search.Usual(m):
+		return nil
+	default:
+		return s.lines("Ranking", m)
+	}
 }
 
 func (s statusScreen) offers() []line {

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/regular"
 )
@@ -73,6 +75,12 @@ func Read(dir string, o *Options) (Settings, error) {
 	s.Store, s.Catalog = cmp.Or(o.Store, os.Getenv(storeVariable), s.Store), cmp.Or(o.Catalog, s.Catalog)
 	if s.Store == NoStore {
 		s.Store = ""
+	}
+	if v := os.Getenv(contextualVariable); v != "" {
+		if !slices.Contains(contextuals(), v) {
+			return s, fmt.Errorf("%s=%s: use %s", contextualVariable, v, strings.Join(contextuals(), ", "))
+		}
+		s.Contextual = v
 	}
 	return s, nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/contextual"
 	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/internal/regular"
@@ -26,28 +27,29 @@ import (
 // of a user may set everything. The file of a project may come from somebody else, so it
 // may only add folders and agents: it must not choose where prompts are sent.
 type Settings struct {
-	Roots     []Root // further folders with skills; the first wins
-	Project   bool   // look in the usual folders of the project
-	User      bool   // look in the usual folders of the user
-	Bundled   bool   // offer the skills that are compiled in
-	DB        string // catalog file; "" means the one that DefaultDB returns
-	Store     string // URL of the database of a shared catalog; "" means that the catalog holds folders of this machine
-	Catalog   string // which catalog of that database; "" means its default
-	Schedule  string // of rescans; "" means the default of repertoire.Config
-	MaxFile   int64  // size in bytes of the largest file that is served; 0 means 1 MiB
-	Agents    []*search.Agent
-	Preloaded []Root              // folders of skills that agents name by their paths
-	Scripts   []search.ScriptRule // how the scripts of skills run
-	Embedder  Embedder
-	Deadline  time.Duration                              // for the embedding of a prompt; 0 means the default of repertoire.Config
-	Disturb   float64                                    // see search.Query; 0 means the default
-	Threshold float64                                    // the same
-	Triggers  map[string]string                          // by label or kind of source, see search.Policy; nil means the default
-	Offer     string                                     // how many skills a block lists where a program may choose, see contextprovider.Offer; "" means the first
-	Wording   struct{ Certain, Likely, Possible string } // see contextprovider.Wording
-	Form      string                                     // of blocks, one of Forms; "" means the default of each block
-	Reranker  *Reranker                                  // nil means none
-	Model     Model                                      // that "skills chat" asks
+	Roots      []Root // further folders with skills; the first wins
+	Project    bool   // look in the usual folders of the project
+	User       bool   // look in the usual folders of the user
+	Bundled    bool   // offer the skills that are compiled in
+	DB         string // catalog file; "" means the one that DefaultDB returns
+	Store      string // URL of the database of a shared catalog; "" means that the catalog holds folders of this machine
+	Catalog    string // which catalog of that database; "" means its default
+	Schedule   string // of rescans; "" means the default of repertoire.Config
+	MaxFile    int64  // size in bytes of the largest file that is served; 0 means 1 MiB
+	Agents     []*search.Agent
+	Preloaded  []Root              // folders of skills that agents name by their paths
+	Scripts    []search.ScriptRule // how the scripts of skills run
+	Embedder   Embedder
+	Contextual string                                     // what the built-in encoder is used for: "auto", "on" or "off"; "" means auto
+	Deadline   time.Duration                              // for the embedding of a prompt; 0 means the default of repertoire.Config
+	Disturb    float64                                    // see search.Query; 0 means the default
+	Threshold  float64                                    // the same
+	Triggers   map[string]string                          // by label or kind of source, see search.Policy; nil means the default
+	Offer      string                                     // how many skills a block lists where a program may choose, see contextprovider.Offer; "" means the first
+	Wording    struct{ Certain, Likely, Possible string } // see contextprovider.Wording
+	Form       string                                     // of blocks, one of Forms; "" means the default of each block
+	Reranker   *Reranker                                  // nil means none
+	Model      Model                                      // that "skills chat" asks
 
 	Order       []string     // of sources, see source.Groups; nil means the default
 	Installed   bool         // look in InstallDir
@@ -159,14 +161,41 @@ func (e Embedder) New() (embed.Embedder, error) {
 
 // An Embedding is how a catalog makes vectors.
 type Embedding struct {
-	Embedder embed.Embedder // nil means that text ranks alone
-	Inline   bool           // Embedder is the built-in one, which is fast: skills are embedded as they are read
-	Fallback embed.Embedder // the built-in one if another is configured: it ranks until nearly all texts have a vector
+	Embedder   embed.Embedder // nil means that text ranks without it
+	Inline     bool           // Embedder is the built-in one, which is fast: skills are embedded as they are read
+	Fallback   embed.Embedder // the built-in one if another is configured: it ranks until nearly all texts have a vector
+	Contextual embed.Embedder // the encoder that ranks beside Embedder; nil means none
+	Slow       string         // why there is no Contextual, although nobody has turned it off; "" for no such reason
+	Keep       string         // the model of the built-in encoder: a run without it does not cost its vectors
+	auto       bool           // Contextual may turn out to be too slow
 }
 
-// EmbeddingBy returns the Embedding of a catalog for a configured embedder; nil means the
-// built-in one.
-func EmbeddingBy(configured embed.Embedder) (Embedding, error) {
+// EmbeddingBy returns the Embedding of a catalog for a configured embedder and encoder; nil means
+// the built-in one, of the encoders unless this machine is known to be too slow or there is no embedder.
+func EmbeddingBy(configured, encoder embed.Embedder) (e Embedding, err error) {
+	_, none := configured.(embed.None)
+	if e, err = embeddingBy(configured); err != nil {
+		return e, err
+	}
+	own, err := contextual.Default()
+	if err != nil {
+		return e, fmt.Errorf("opening the built-in encoder: %w", err)
+	}
+	e.Keep = own.Model()
+	switch _, off := encoder.(embed.None); {
+	case off || none && encoder == nil:
+	case encoder != nil:
+		e.Contextual = encoder
+	default:
+		if e.Slow = paceOf(own, false).slow(); e.Slow == "" {
+			e.Contextual, e.auto = own, true
+		}
+	}
+	return e, nil
+}
+
+// embeddingBy is EmbeddingBy without an encoder.
+func embeddingBy(configured embed.Embedder) (Embedding, error) {
 	if _, none := configured.(embed.None); none {
 		return Embedding{}, nil
 	}

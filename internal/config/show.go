@@ -76,6 +76,8 @@ func (s *Settings) shown(key string, v value, o *Options) Shown {
 		set.Origin, set.Place = originFlag, "--"+key
 	case key == "store" && os.Getenv(storeVariable) != "":
 		set.Origin, set.Place = originVariable, storeVariable
+	case key == "contextual" && os.Getenv(contextualVariable) != "":
+		set.Origin, set.Place = originVariable, contextualVariable
 	case key == "model.base_url" && os.Getenv(modelBase) != "":
 		set.Value, set.Origin, set.Place = endpoint.Shown(os.Getenv(modelBase)), originVariable, modelBase
 	case key == "model.model" && os.Getenv(modelName) != "":

@@ -80,6 +80,9 @@ func (r *run) indexInBackground(db string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	if err := yield(cmd); err != nil {
+		r.log.Debug("the index keeps its priority", "error", err)
+	}
 	r.log.Info("index started in the background", "process", cmd.Process.Pid)
 	return cmd.Process.Release()
 }

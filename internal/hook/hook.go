@@ -306,8 +306,8 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 	}
 	r.result.Block = &block
 	r.noteOffer(e, agent, &block)
-	if block.Background.Due && r.memory.First(ctx, e.Session, "calibrating the catalog in the background") {
-		db := c.Path() // which takes a second, so not here
+	if (block.Background.Due || block.Unencoded) && r.memory.First(ctx, e.Session, "completing the catalog in the background") {
+		db := c.Path() // which takes seconds, so not here
 		r.stale.Store(&db)
 	}
 	return block.Text, nil

@@ -32,13 +32,14 @@ type Store interface {
 
 // Options of Push; nil means all zero values.
 type Options struct {
-	Embedder embed.Embedder // makes the vectors; nil means none
-	Inline   bool           // the embedder is fast: vectors come with the skills, not after them
-	Fallback embed.Embedder // ranks until nearly all texts have a vector, see index.Options; nil means none
-	Full     bool           // write every skill anew, as after an update of this program
-	Cache    index.Cache    // of vectors, see index.Options; nil means none
-	Prune    bool           // remove the sources of the catalog that are not pushed
-	DryRun   bool           // find out what would change, and change nothing
+	Embedder   embed.Embedder // makes the vectors; nil means none
+	Inline     bool           // the embedder is fast: vectors come with the skills, not after them
+	Fallback   embed.Embedder // ranks until nearly all texts have a vector, see index.Options; nil means none
+	Contextual embed.Embedder // ranks beside the embedder, see index.Options; nil means none
+	Full       bool           // write every skill anew, as after an update of this program
+	Cache      index.Cache    // of vectors, see index.Options; nil means none
+	Prune      bool           // remove the sources of the catalog that are not pushed
+	DryRun     bool           // find out what would change, and change nothing
 
 	Origins map[string]string // of the sources, by label, see Place
 	Replace []string          // labels of sources to push although the catalog has them from another origin
@@ -132,8 +133,10 @@ func Push(ctx context.Context, st Store, sources []source.Source, o *Options) (*
 		r.Sources = append(r.Sources, pruned...)
 	}
 	if !p.DryRun {
-		x := index.New(st, p.Embedder, &index.Options{Inline: p.Inline, Fallback: p.Fallback, Cache: p.Cache})
-		r.Unembedded = x.Embed(ctx, p.Embedded)
+		x := index.New(st, p.Embedder, &index.Options{Inline: p.Inline, Fallback: p.Fallback, Contextual: p.Contextual, Cache: p.Cache})
+		if r.Unembedded = x.Embed(ctx, p.Embedded); r.Unembedded == nil {
+			r.Unembedded = x.Contextual.Embed(ctx, p.Embedded)
+		}
 		r.Shared, r.Unshared = x.Share(ctx)
 	}
 	after, err := st.State(ctx)

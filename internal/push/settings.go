@@ -19,11 +19,20 @@ func (o *Options) From(s *config.Settings, dir string, warn func(error)) ([]sour
 	if err != nil {
 		return nil, fmt.Errorf("configuring embedder: %w", err)
 	}
-	e, err := config.EmbeddingBy(configured)
+	encoder, err := s.Encoder()
+	if err != nil {
+		return nil, err
+	}
+	e, err := config.EmbeddingBy(configured, encoder)
 	if err != nil {
 		return nil, err
 	}
 	o.Embedder, o.Inline, o.Fallback = e.Embedder, e.Inline, e.Fallback
+	if slow := e.TooSlow(); slow == "" {
+		o.Contextual = e.Contextual
+	} else if warn != nil {
+		warn(fmt.Errorf("the encoder is not used: %s", slow))
+	}
 	if path := config.VectorCache(); path != "" { // without one each push embeds what is new
 		o.Cache = cache.New(path)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/proposal"
@@ -70,6 +71,8 @@ type Catalog struct {
 	State string `json:"state"`
 	File  string `json:"file,omitempty"`
 	Error string `json:"error,omitempty"` // why it is broken
+	Mode  string `json:"mode,omitempty"`  // what ranking is based on, see search.Ranking; "" if nothing is indexed
+	Slow  string `json:"slow,omitempty"`  // why the encoder has no part in it on this machine; "" if it is not too slow
 
 	Store string     `json:"store,omitempty"` // the shared catalog that it is a copy of, without a password
 	Heard *time.Time `json:"heard,omitempty"` // when the copy was last known to be as the shared catalog
@@ -174,6 +177,13 @@ func (s *Status) catalog(ctx context.Context, c *repertoire.Catalog, agent *repe
 	}
 	if s.Catalog.State != Current && l.Building(c.Path()) {
 		s.Catalog.State = Building
+	}
+	by, err := config.EmbeddingBy(cfg.Embedder, cfg.Contextual)
+	if s.Catalog.Slow = by.Slow; err == nil && found > 0 {
+		s.Catalog.Mode, err = c.Mode(ctx)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	if found == 0 {
 		s.walk(ctx, cfg.Sources)

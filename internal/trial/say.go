@@ -31,7 +31,7 @@ func (r *Trial) Say(program string) string {
 	if r.Partial {
 		s.line("This is %s (%q does that).", search.PartOf(r.Unread).OfCatalog(), s.program+" index")
 	}
-	if r.Mode != "" && r.Mode != "hybrid" { // text and vectors: what everybody expects
+	if r.Mode != "" && !search.Usual(r.Mode) {
 		s.line("Ranking: %s.", r.Mode)
 	}
 	for _, p := range r.Problems {
