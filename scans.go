@@ -35,7 +35,7 @@ func (s *scans) wait(ctx context.Context) bool {
 	n, ended := s.n, s.ended
 	s.mu.Unlock()
 	if n == 0 {
-		return false
+		return ended != nil // perhaps a moment ago, after the caller had asked
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
