@@ -17,10 +17,9 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
-// many writes skills into the working folder and returns how many.
-func many(t *testing.T) int {
+// many writes n skills into the working folder and returns n.
+func many(t *testing.T, n int) int {
 	t.Helper()
-	const n = 300
 	for i := range n {
 		text := fmt.Sprintf("---\nname: skill-%03d\ndescription: Does thing %d.\n---\n%s\n", i, i, strings.Repeat("How to do it, with a few more words. ", 100))
 		must.Write(t, fmt.Sprintf(".agents/skills/s%03d/SKILL.md", i), text)
@@ -32,7 +31,7 @@ func many(t *testing.T) int {
 // catalog and finish it.
 func TestKilled(t *testing.T) {
 	fixture(t)
-	n := many(t) + 2
+	n := many(t, 300) + 2
 	db := filepath.Join(t.TempDir(), "catalog.db")
 	cmd := exec.Command("skills", "--db", db, "index")
 	must.Do(t, cmd.Start())
@@ -72,7 +71,7 @@ func size(name string) int64 {
 // TestTwoProcesses lets several processes make the same catalog at once.
 func TestTwoProcesses(t *testing.T) {
 	fixture(t)
-	n := many(t) + 2
+	n := many(t, 300) + 2
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {
