@@ -59,9 +59,7 @@ func newMirror(o *opening) (*mirror, error) {
 	}
 	m := &mirror{opening: o, engine: e, conn: connection{path: path}, due: make(chan struct{}, 1), tidy: make(chan struct{}, 1)}
 	m.conn.now = Shared{State: Starting, Since: time.Now(), Heard: m.conn.heardBefore()}
-	if o.by.TooSlow() != "" {
-		o.by.Contextual = nil // nobody here embeds, so that it is measured now
-	}
+	o.by = o.by.Measured() // now, because nobody here embeds
 	m.copy = index.NewMirror(e, o.by.Embedder, &index.Options{Path: path, Fallback: o.by.Fallback, Contextual: o.by.Contextual})
 	r := impatient{e, m}
 	options := o.searchOptions()

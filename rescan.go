@@ -137,7 +137,7 @@ func (l *local) embed(ctx context.Context, progress func(done, all int)) error {
 
 // encode implements keeper: it publishes in steps what it has embedded.
 func (l *local) encode(ctx context.Context, progress func(done, all int)) error {
-	if slow := l.by.TooSlow(); slow != "" {
+	if slow := l.by.Measured().Slow; slow != "" {
 		l.log.Info("the encoder is not used", "because", slow)
 		return nil
 	}

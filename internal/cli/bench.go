@@ -12,7 +12,6 @@ import (
 
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/embed"
-	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/internal/figures"
 )
@@ -277,18 +276,12 @@ func benchSetup(ctx context.Context, s *session, b *benchFlags) (*bench.Setup, e
 	if out.Embedder, err = b.embedder.open(ctx, &settings); err != nil {
 		return nil, err
 	}
-	encoder, err := settings.Encoder()
+	by, err := settings.Embedding(out.Embedder)
 	if err != nil {
 		return nil, err
 	}
-	by, err := config.EmbeddingBy(out.Embedder, encoder)
-	if err != nil {
-		return nil, err
-	}
-	if slow := by.TooSlow(); slow == "" {
-		out.Contextual = by.Contextual
-	} else {
-		s.note("the encoder is not measured: %s", slow)
+	if out.Contextual = by.Contextual; by.Slow != "" {
+		s.note("the encoder is not measured: %s", by.Slow)
 	}
 	_, none := out.Embedder.(embed.None)
 	switch {

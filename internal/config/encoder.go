@@ -58,13 +58,25 @@ type pace struct {
 	Taken     time.Time `json:"taken"`
 }
 
-// TooSlow says why this machine is too slow for the encoder, which it measures if that is not
-// known; "" if it is not, or if the encoder was configured.
-func (e *Embedding) TooSlow() string {
-	if own, ok := e.Contextual.(*contextual.Embedder); ok && e.auto {
-		return paceOf(own, true).slow()
+// Embedding returns the Embedding that the settings want with an embedder, as Measured.
+func (s *Settings) Embedding(embedder embed.Embedder) (Embedding, error) {
+	encoder, err := s.Encoder()
+	if err != nil {
+		return Embedding{}, err
 	}
-	return e.Slow
+	e, err := EmbeddingBy(embedder, encoder)
+	return e.Measured(), err
+}
+
+// Measured returns what this machine can use of e: if nobody has configured the encoder, and it is
+// too slow here, which is measured unless it is known, Slow says so, and there is none.
+func (e Embedding) Measured() Embedding {
+	if own, ok := e.Contextual.(*contextual.Embedder); ok && e.auto {
+		if e.Slow = paceOf(own, true).slow(); e.Slow != "" {
+			e.Contextual = nil
+		}
+	}
+	return e
 }
 
 // slow says that the encoder is too slow; "" if it is not, or if nothing was measured.

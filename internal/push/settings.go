@@ -19,19 +19,13 @@ func (o *Options) From(s *config.Settings, dir string, warn func(error)) ([]sour
 	if err != nil {
 		return nil, fmt.Errorf("configuring embedder: %w", err)
 	}
-	encoder, err := s.Encoder()
+	e, err := s.Embedding(configured)
 	if err != nil {
 		return nil, err
 	}
-	e, err := config.EmbeddingBy(configured, encoder)
-	if err != nil {
-		return nil, err
-	}
-	o.Embedder, o.Inline, o.Fallback = e.Embedder, e.Inline, e.Fallback
-	if slow := e.TooSlow(); slow == "" {
-		o.Contextual = e.Contextual
-	} else if warn != nil {
-		warn(fmt.Errorf("the encoder is not used: %s", slow))
+	o.Embedder, o.Inline, o.Fallback, o.Contextual = e.Embedder, e.Inline, e.Fallback, e.Contextual
+	if e.Slow != "" && warn != nil {
+		warn(fmt.Errorf("the encoder is not used: %s", e.Slow))
 	}
 	if path := config.VectorCache(); path != "" { // without one each push embeds what is new
 		o.Cache = cache.New(path)
