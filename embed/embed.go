@@ -89,6 +89,8 @@ type Calibrated interface {
 
 // Fitted is an optional interface of embedders that come with more than a model.
 type Fitted interface {
+	// Fit identifies what comes with the model.
+	Fit() string
 	// Prepared returns the vectors of queries if all of them were embedded beforehand, so that
 	// nobody need wait for them; else nil.
 	Prepared(queries []string) []Vector

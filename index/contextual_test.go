@@ -174,7 +174,12 @@ func TestEmbedAdded(t *testing.T) {
 }
 
 // A fitted encoder comes with vectors of queries, and takes each query for a task.
-type fitted struct{ understanding }
+type fitted struct {
+	understanding
+	fit string
+}
+
+func (f *fitted) Fit() string { return f.fit }
 
 // Reads implements embed.Fitted.
 func (*fitted) Reads(query string) bool { return !strings.Contains(query, "映画") }
@@ -192,7 +197,7 @@ func TestContextualThreshold(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	with := func(delay time.Duration) *fitted {
-		return &fitted{understanding{embedtest.Fake{Name: "sentences", Delay: delay}}}
+		return &fitted{understanding: understanding{embedtest.Fake{Name: "sentences", Delay: delay}}}
 	}
 	f := with(0)
 	x := openFilms(t, path, &searchtest.Options{Index: index.Options{Contextual: f}})
@@ -231,5 +236,11 @@ func TestContextualThreshold(t *testing.T) {
 	}
 	if x.Calibrator(nil).Due(set) {
 		t.Error("a calibrated set is due")
+	}
+	refitted := with(0)
+	refitted.fit = "again"
+	y := x.Another(t, &embedtest.Fake{Name: "words"}, &searchtest.Options{Index: index.Options{Contextual: refitted}})
+	if !y.Calibrator(nil).Due(set) || !wantMode(t, y, "hybrid, contextual").Background.Due {
+		t.Error("a calibration holds for an encoder that was fitted again")
 	}
 }

@@ -63,7 +63,7 @@ func (c *Calibrator) Prompts() ([]string, error) { return backgroundPrompts() }
 // other agents, or no longer fits.
 func (c *Calibrator) Due(s *snapshot.Set) bool {
 	encoder := c.ranker.encoderOf(s) != nil
-	if c.ranker.outdated(s) != "" || s.Calibration.Base != s.BaseGeneration() || encoder && !s.Calibration.FitsEncoder(s) {
+	if c.ranker.outdated(s) != "" || s.Calibration.Base != s.BaseGeneration() || encoder && !s.Calibration.FitsEncoder(s, c.ranker.encoding(s)) {
 		return true
 	}
 	due := false
@@ -94,13 +94,13 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 	}
 	found := &snapshot.Calibration{
 		Catalog: s.Catalog, Method: x.method(), Model: s.Model(), Base: s.BaseGeneration(), Skills: s.Offered(),
-		Encoder: s.Models()[snapshot.Sentences].Name, Sentences: s.Sentences,
+		Encoder: x.encoding(s), Sentences: s.Sentences,
 		Demands: make(map[string]snapshot.Demands), Contextual: make(map[string]snapshot.Demands),
 	}
 	if x.outdated(s) == "" && s.Calibration.Base == found.Base && len(s.Calibration.Demands) < maxScopes+len(c.agents) {
 		maps.Copy(found.Demands, s.Calibration.Demands)
 		found.Cosines = s.Calibration.Cosines
-		if s.Calibration.FitsEncoder(s) {
+		if s.Calibration.FitsEncoder(s, x.encoding(s)) {
 			maps.Copy(found.Contextual, s.Calibration.Contextual)
 		}
 	} else if e != nil && !onScale(e) {
@@ -244,6 +244,15 @@ func (x *ranker) method() string {
 	return fmt.Sprintf("%08x%08x%.8x", crc32.ChecksumIEEE([]byte(background)), intent.RequestSum(), sha256.Sum256(params))
 }
 
+// encoding identifies the encoder whose vectors a set holds, and what it was fitted to.
+func (x *ranker) encoding(s *snapshot.Set) string {
+	name := s.Models()[snapshot.Sentences].Name
+	if f, ok := x.encoderOf(s).(embed.Fitted); ok {
+		name += " " + f.Fit()
+	}
+	return name
+}
+
 // scopeKey identifies the scope of an agent by its rules and by what is held back: an agent
 // with other rules has another scope, whatever its name.
 func (a *Agent) scopeKey(h *held) string {
@@ -325,7 +334,7 @@ func (x *ranker) setBackground(r *retrieval, a *Agent) {
 	known := s.Calibration.Demands
 	if r.vector[snapshot.Sentences] != nil {
 		// Until it is calibrated with the encoder, the demands without it are the best estimate.
-		if b.Due = !s.Calibration.FitsEncoder(s) || s.Calibration.Contextual[""] == nil; !b.Due {
+		if b.Due = !s.Calibration.FitsEncoder(s, x.encoding(s)) || s.Calibration.Contextual[""] == nil; !b.Due {
 			known = s.Calibration.Contextual
 		}
 	}

@@ -23,7 +23,8 @@ type Calibration struct {
 	Model   string           // made the vectors of the set; "" means there were none
 	Base    store.Generation // of the base of the set
 	Skills  int              // number of offered skills in the set
-	// The contextual encoder of the set, "" for none, and how many skills it had embedded.
+	// The contextual encoder of the set with what it was fitted to, "" for none, and how many
+	// skills it had embedded.
 	Encoder   string
 	Sentences int
 	// Demands and Contextual hold the demands by scope, "" is the whole set: of the prompts
@@ -70,10 +71,10 @@ func (c *Calibration) Fits(s *Set) bool {
 	return c.Model == s.Model() && c.near(c.Skills, s.Offered())
 }
 
-// FitsEncoder reports whether Contextual holds for a set that Fits: whether it is of the same
+// FitsEncoder reports whether Contextual holds for a set that Fits: whether it is of this
 // encoder, which has embedded about as many skills.
-func (c *Calibration) FitsEncoder(s *Set) bool {
-	return c.Encoder == s.Models()[Sentences].Name && c.near(c.Sentences, s.Sentences)
+func (c *Calibration) FitsEncoder(s *Set, encoder string) bool {
+	return c.Encoder == encoder && c.near(c.Sentences, s.Sentences)
 }
 
 // near reports whether two numbers of skills are about the same. In a small catalog each skill

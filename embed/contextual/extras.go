@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"unicode"
 
@@ -60,6 +61,11 @@ func (e *Embedder) SetExtras(data string) error {
 	}
 	e.extras = data
 	return nil
+}
+
+// Fit implements embed.Fitted. The vectors follow from the model and the queries.
+func (e *Embedder) Fit() string {
+	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(e.extras[:min(len(e.extras), e.preparedAt())])))
 }
 
 // preparedAt is where the vectors begin in extras.

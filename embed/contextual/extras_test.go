@@ -24,6 +24,12 @@ func TestExtras(t *testing.T) {
 		t.Error("extras of another model, or a part of them, are no error")
 	}
 	must.Do(t, e.SetExtras(string(data)))
+	fit := e.Fit()
+	weights[5] = 1
+	must.Do(t, other.SetExtras(string(other.EncodeExtras(&Extras{weights, queries, want}))))
+	if other.Fit() == fit {
+		t.Errorf("extras with other weights are identified as %q, too", fit)
+	}
 	got := e.Prepared(queries)
 	if len(got) != len(want) {
 		t.Fatalf("%d vectors, want %d", len(got), len(want))
