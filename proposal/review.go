@@ -145,8 +145,8 @@ func (b *Box) place(plan *plan, e *search.Entry, to string) (err error) {
 		plan.Folder, err = newFolder(to, plan.trial.Name)
 		return err
 	}
-	plan.Folder, err = folderOf(e)
-	plan.locked = cmp.Or(b.mayChange(e, plan.Folder), err)
+	plan.Folder, _ = folderOf(e) // Locked says why not
+	plan.locked = b.Locked(e)
 	if plan.locked != nil {
 		plan.notes = append(plan.notes, plan.locked.Error())
 	}
@@ -195,6 +195,13 @@ func newFolder(to, name string) (string, error) {
 		return "", fmt.Errorf("%w: %w; name another folder with --to", ErrLocked, &fs.PathError{Op: "making", Path: folder, Err: fs.ErrExist})
 	}
 	return folder, nil
+}
+
+// Locked says why a skill cannot be changed where it is, so that a proposal has to go to
+// another folder; nil means that it can.
+func (b *Box) Locked(e *search.Entry) error {
+	folder, err := folderOf(e)
+	return cmp.Or(b.mayChange(e, folder), err)
 }
 
 // mayChange reports why a skill must not be changed where it is.

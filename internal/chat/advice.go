@@ -11,8 +11,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
-// Missing says what is missing to ask a model, and how to set it; nil means nothing.
-func Missing(m config.Model) []string {
+// Missing says what is missing for a command to ask a model, and how to set it; nil means nothing.
+func Missing(m config.Model, command string) []string {
 	what := ""
 	switch {
 	case m.BaseURL == "" && m.Model == "":
@@ -30,8 +30,8 @@ func Missing(m config.Model) []string {
 	}
 	return []string{
 		what + " missing, so there is no model to ask; nothing was sent",
-		"a local server: skills chat --base-url http://127.0.0.1:11434/v1 --model MODEL",
-		"a hosted one: export OPENAI_API_KEY=…; skills chat --base-url https://api.openai.com/v1 --model MODEL",
+		"a local server: " + command + " --base-url http://127.0.0.1:11434/v1 --model MODEL",
+		"a hosted one: export OPENAI_API_KEY=…; " + command + " --base-url https://api.openai.com/v1 --model MODEL",
 		`to keep both: "model: {base_url: …, model: …}" in ` + file + ", or the variables REPERTOIRE_BASE_URL and REPERTOIRE_MODEL",
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/openai"
@@ -83,9 +84,7 @@ func newChatCommand(e env) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return runChat(cmd.Context(), e.session(cmd), &f, args) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.model.BaseURL, "base-url", "", "`address` of the server, up to /v1")
-	fl.StringVar(&f.model.Model, "model", "", "`name` of the model")
-	fl.StringVar(&f.model.KeyEnv, "key-env", "", "`variable` that holds the key (default OPENAI_API_KEY; - for no key)")
+	modelFlags(fl, &f.model)
 	fl.BoolVar(&f.instructions, "instructions", false, "for models without tool calls: let the model ask with tags")
 	fl.IntVar(&f.iterations, "max-iterations", agent.DefaultIterations, "ask the model at most this `number` of times for a prompt")
 	fl.BoolVar(&f.yes, "yes", false, "let all skills run their scripts without asking")
@@ -95,6 +94,35 @@ func newChatCommand(e env) *cobra.Command {
 	f.executor.workspaceFlags(cmd)
 	f.given = fl.Changed
 	return cmd
+}
+
+// modelFlags adds the flags that name the model to ask.
+func modelFlags(f *pflag.FlagSet, m *config.Model) {
+	f.StringVar(&m.BaseURL, "base-url", "", "`address` of the server, up to /v1")
+	f.StringVar(&m.Model, "model", "", "`name` of the model")
+	f.StringVar(&m.KeyEnv, "key-env", "", "`variable` that holds the key (default OPENAI_API_KEY; - for no key)")
+}
+
+// modelOf returns what asks a model.
+func modelOf(m config.Model) (*openai.Model, error) {
+	return openai.New(openai.Config{BaseURL: m.BaseURL, Model: m.Model, KeyEnv: m.KeyEnv}, nil)
+}
+
+// model returns the model to ask. If flags and configuration name none, it says what to do for
+// this command.
+func (s *session) model(flags config.Model, command string) (config.Model, error) {
+	settings, err := s.settings()
+	if err != nil {
+		return flags, err
+	}
+	m := settings.Model.Choose(flags)
+	if missing := chat.Missing(m, command); missing != nil {
+		for _, line := range missing {
+			fmt.Fprintf(s.stderr, "skills: %s\n", message(line))
+		}
+		return m, errReported
+	}
+	return m, nil
 }
 
 func (f *chatFlags) check(s *session, args []string) error {
@@ -110,16 +138,9 @@ func (f *chatFlags) check(s *session, args []string) error {
 }
 
 func runChat(ctx context.Context, s *session, f *chatFlags, args []string) error {
-	settings, err := s.settings()
-	if err != nil {
+	var err error
+	if f.model, err = s.model(f.model, "skills chat"); err != nil {
 		return err
-	}
-	f.model = settings.Model.Choose(f.model)
-	if missing := chat.Missing(f.model); missing != nil {
-		for _, line := range missing {
-			fmt.Fprintf(s.stderr, "skills: %s\n", message(line))
-		}
-		return errReported
 	}
 	person := s.keyboard()
 	if person == nil && len(args) == 0 {
@@ -175,7 +196,7 @@ func newChat(s *session, c *catalog, f *chatFlags, person *os.File) (*chatter, e
 			return nil, fmt.Errorf("--transcript: %w", err)
 		}
 	}
-	m, err := openai.New(openai.Config{BaseURL: f.model.BaseURL, Model: f.model.Model, KeyEnv: f.model.KeyEnv}, nil)
+	m, err := modelOf(f.model)
 	if err != nil {
 		return nil, err
 	}
@@ -261,6 +282,9 @@ func (k *chatter) observe(e usage.Event) {
 }
 
 // where says who answers.
-func (k *chatter) where() string {
-	return fmt.Sprintf("%s at %s", k.model.Model, endpoint.Shown(k.model.BaseURL))
+func (k *chatter) where() string { return whereIs(k.model) }
+
+// whereIs says which model answers, and where.
+func whereIs(m config.Model) string {
+	return fmt.Sprintf("%s at %s", m.Model, endpoint.Shown(m.BaseURL))
 }

@@ -189,6 +189,7 @@ func (e env) flagCompleters() map[string]completer {
 		"--mode":     oneOf("text", "vector", "hybrid"),
 		"--model":    oneOf(config.EmbedderStatic, config.EmbedderNone, config.EmbedderOpenAI),
 		"--name":     anyText(), "--label": anyText(), "--mcp-server": anyText(), "--ref": anyText(), // new ones
+		"chat --model": anyText(), "evals --model": anyText(), // of a server
 		"--path": anyText(), "--catalog": anyText(), // elsewhere
 
 		"context --format": oneOf("xml", "markdown", "json"), "prompt --format": oneOf("xml", "markdown", "json"),

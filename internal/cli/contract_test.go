@@ -65,6 +65,7 @@ func TestHelpNamesFields(t *testing.T) {
 		"call":    callResult{},
 		"test":    skilltest.Outcome{},
 		"try":     tried{},
+		"evals":   evalsWritten{},
 
 		"web":        webResult{},
 		"well-known": wellknown.Result{}, "publish": wellknown.Result{},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -17,31 +18,65 @@ fields are left alone.
 
   skills evals NAME           is the skill offered for each of its prompts?
   skills evals                the same for all skills, with measures
+  skills evals --write NAME   let your model write prompts for a skill
   skills doctor NAME          where does another skill win a prompt?
 
-The flags are for all skills. What a program reads is explained by "skills help
-try" (of one skill) and "skills help bench" (of all).`
+--write asks the model of "skills chat" (--base-url, --model and --key-env, or
+your configuration) for prompts: for NAME, or for up to --limit skills that have
+none that can be used. The start of each SKILL.md (8,000 characters) goes to
+that server and nowhere else. What comes back, six prompts that need the skill
+and two near misses, is a proposal to add a file to evals; existing files stay.
+Nothing changes until you have read and approved it ("skills proposals").
+Prompts that name the skill, are there already or have over 300 characters are
+left out. So are, without NAME, skills for which a proposal waits, and skills
+that cannot be changed where they are, because they are compiled in or fetched.
+Without NAME it asks on a terminal before it sends anything, unless --yes is
+given.
+
+The other flags are for all skills. What a program reads is explained by "skills
+help try" (of one skill) and "skills help bench" (of all).
+
+With --write, --json prints an object with
+  written    a list of skill, proposal (its ID), state (open; or rejected if
+             the same was rejected before), file (that it adds), prompts (a list
+             of prompt and should_trigger), left_out (prompt, reason), locked
+             (why the skill cannot be changed where it is), error (why there is
+             no proposal)
+  left       number of further skills without evals that can be used
+
+Exit status of --write: 1 if there is no proposal for one of the skills.`
 
 func newEvalsCommand(e env) *cobra.Command {
 	b := benchFlags{fromEvals: true, seed: 1}
+	var w evalWriting
+	writing := w.flags()
 	cmd := &cobra.Command{
 		Use:               "evals [NAME]",
 		Short:             "Try skills with the prompts of their authors",
 		Long:              evalsHelp,
-		Example:           "  skills evals pdf-forms\n  skills evals --all",
+		Example:           "  skills evals pdf-forms\n  skills evals --all\n  skills evals --write pdf-forms",
 		Args:              args(0, 1),
 		ValidArgsFunction: e.first(skillNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := e.session(cmd)
-			err := b.check(s.json)
+			err := errors.Join(b.check(s.json), w.check())
 			cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-				if len(args) == 1 && f.Changed {
+				writes := writing.Lookup(f.Name) != nil
+				switch {
+				case !f.Changed:
+				case writes && !w.on:
+					err = fmt.Errorf("--%s is for --write", f.Name)
+				case !writes && w.on:
+					err = fmt.Errorf("--%s measures evals; leave it or --write out", f.Name)
+				case len(args) == 1 && (!writes || f.Name == "limit"):
 					err = fmt.Errorf("--%s is for the evals of all skills; leave it or NAME out", f.Name)
 				}
 			})
 			switch {
 			case err != nil:
 				return &usageError{cmd.CommandPath(), err}
+			case w.on:
+				return w.run(cmd.Context(), s, cmd.CommandPath()+" --write", args)
 			case len(args) == 1:
 				return trySkill(cmd.Context(), s, args[0])
 			}
@@ -54,5 +89,6 @@ func newEvalsCommand(e env) *cobra.Command {
 	f.StringVar(&b.compare, "compare", "", "compare with this `file`, written with --json")
 	b.level.flags(cmd)
 	b.embedder.flags(cmd)
+	f.AddFlagSet(writing)
 	return cmd
 }

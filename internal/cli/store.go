@@ -46,24 +46,24 @@ func (s *session) sharedURL() string {
 	return settings.Store
 }
 
-// checkFolders refuses a command that works on folders if the catalog is a shared one.
+// checkFolders is needFolders for a command that has this trait, or is below one.
 func (s *session) checkFolders(cmd *cobra.Command) error {
-	at := cmd
-	for at != nil {
+	for at := cmd; at != nil; at = at.Parent() {
 		if _, ok := at.Annotations[foldersMark]; ok {
-			break
+			return s.needFolders(at.CommandPath())
 		}
-		at = at.Parent()
 	}
-	if at == nil {
-		return nil
-	}
+	return nil
+}
+
+// needFolders refuses a command that works on folders if the catalog is a shared one.
+func (s *session) needFolders(command string) error {
 	url := s.sharedURL()
 	if url == "" || len(s.roots) > 0 && s.store == "" {
 		return nil
 	}
-	return &usageError{at.CommandPath(), fmt.Errorf("%q works on folders of this machine, but the catalog is the shared one in %s; with --store %s it does",
-		at.CommandPath(), endpoint.Shown(url), config.NoStore)}
+	return &usageError{command, fmt.Errorf("%q works on folders of this machine, but the catalog is the shared one in %s; with --store %s it does",
+		command, endpoint.Shown(url), config.NoStore)}
 }
 
 // storeArgs returns the flags of a shared catalog for another process, whose arguments

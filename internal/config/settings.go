@@ -49,7 +49,7 @@ type Settings struct {
 	Wording    struct{ Certain, Likely, Possible string } // see contextprovider.Wording
 	Form       string                                     // of blocks, one of Forms; "" means the default of each block
 	Reranker   *Reranker                                  // nil means none
-	Model      Model                                      // that "skills chat" asks
+	Model      Model                                      // that "skills chat" and "skills evals --write" ask
 
 	Order       []string     // of sources, see source.Groups; nil means the default
 	Installed   bool         // look in InstallDir

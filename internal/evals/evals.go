@@ -1,5 +1,5 @@
-// Package evals reads the prompts that authors keep beside a skill to try it, and says how
-// each of them fares in a catalog.
+// Package evals reads the prompts that authors keep beside a skill to try it, says how each
+// of them fares in a catalog, and lets a model write proposals of more.
 //
 // The one rule: no other package knows where the files of evals are and what they look
 // like.
@@ -30,8 +30,8 @@ func IsFile(name string) bool {
 
 // An Eval is a prompt that the author of a skill wrote to try the skill.
 type Eval struct {
-	Prompt  string
-	Trigger bool // the prompt should lead to the skill
+	Prompt  string `json:"prompt"`
+	Trigger bool   `json:"should_trigger"` // the prompt should lead to the skill
 }
 
 // A file is a file of evals whose top level is an object.
