@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/contextual"
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
@@ -35,6 +37,7 @@ type openLeg struct {
 	took, textTook       []float64 // of blocks, in milliseconds
 	medians, perS, ratio []float64 // by round
 	mallocs, bytes       []float64 // by round, of one block
+	late                 []float64 // by round, share of the blocks
 }
 
 func closeAll(legs []*openLeg) {
@@ -98,7 +101,7 @@ func rootSource(root string) (*source.FS, error) {
 	return places[0].Open(nil)
 }
 
-// open opens the catalog with vectors for each of the legs, and asks all prompts once,
+// open opens the catalog of each of the legs, and asks all prompts once,
 // because the first answers read files that later ones find in memory. It also chooses
 // the two prompts with which processes are started.
 func (m *meter) open(ctx context.Context, list []leg) (legs []*openLeg, err error) {
@@ -106,10 +109,11 @@ func (m *meter) open(ctx context.Context, list []leg) (legs []*openLeg, err erro
 	for _, l := range list {
 		o := &openLeg{leg: l, speed: LegSpeed{Leg: l.Name}}
 		legs = append(legs, o)
-		if o.catalog, err = l.open(ctx, m.root(), m.db("vectors"), deferred); err != nil {
+		if o.catalog, err = l.open(ctx, m.root(), m.db(l.kind()), deferred); err != nil {
 			return legs, err
 		}
-		if o.text, err = l.open(ctx, m.root(), m.db("vectors"), byText, deferred); err != nil {
+		byWords := leg{Name: l.Name, Compiled: l.Compiled}
+		if o.text, err = byWords.open(ctx, m.root(), m.db(l.kind()), byText, deferred); err != nil {
 			return legs, err
 		}
 		for _, p := range m.prompts {
@@ -117,7 +121,9 @@ func (m *meter) open(ctx context.Context, list []leg) (legs []*openLeg, err erro
 			if err != nil {
 				return legs, err
 			}
-			o.speed.Mode = b.Mode
+			if !l.Encoder || search.Usual(b.Mode) { // else the encoder was late, or cannot read this script
+				o.speed.Mode = b.Mode
+			}
 			if len(b.Skills) > 0 {
 				m.finding = p
 			} else if b.Kind == "" { // ranked, and found to need no skill
@@ -145,7 +151,7 @@ func (m *meter) resident(ctx context.Context, legs []*openLeg) error {
 		s.P50MS, s.P99MS = quantile(l.took, .5), quantile(l.took, .99)
 		s.TextP50MS, s.TextP99MS = quantile(l.textTook, .5), quantile(l.textTook, .99)
 		s.PerS, s.Concurrent = median(l.perS), median(l.ratio)
-		s.Allocs, s.AllocBytes = median(l.mallocs), median(l.bytes)
+		s.Allocs, s.AllocBytes, s.Late = median(l.mallocs), median(l.bytes), median(l.late)
 		ratios := make([]float64, m.rounds)
 		for r := range ratios {
 			ratios[r] = legs[0].medians[r] / max(l.medians[r], 1e-9)
@@ -160,11 +166,13 @@ func (m *meter) resident(ctx context.Context, legs []*openLeg) error {
 func (m *meter) round(ctx context.Context, l *openLeg) error {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
+	m.late.Store(0)
 	alone, perS, err := m.ask(ctx, l.catalog, 1, m.while)
 	if err != nil {
 		return err
 	}
 	runtime.ReadMemStats(&after)
+	late := float64(m.late.Load())
 	_, together, err := m.ask(ctx, l.catalog, clients, m.while)
 	if err != nil {
 		return err
@@ -179,6 +187,7 @@ func (m *meter) round(ctx context.Context, l *openLeg) error {
 	l.perS, l.ratio = append(l.perS, perS), append(l.ratio, together/perS)
 	l.mallocs = append(l.mallocs, float64(after.Mallocs-before.Mallocs)/n)
 	l.bytes = append(l.bytes, float64(after.TotalAlloc-before.TotalAlloc)/n)
+	l.late = append(l.late, late/n)
 	return nil
 }
 
@@ -200,7 +209,10 @@ func (m *meter) ask(ctx context.Context, c catalog, clients int, while time.Dura
 					return
 				}
 				ms, err := timed(func() error {
-					_, err := c.Block(ctx, m.prompts[at], repertoire.Budget{Command: "skills", Offer: contextprovider.Relevant}, nil)
+					b, err := c.Block(ctx, m.prompts[at], repertoire.Budget{Command: "skills", Offer: contextprovider.Relevant}, nil)
+					if strings.HasSuffix(b.Mode, "encoder late") {
+						m.late.Add(1)
+					}
 					return err
 				})
 				lists[n], errs[n] = append(lists[n], ms), errors.Join(err, ctx.Err())
@@ -246,6 +258,9 @@ type catalog interface {
 // nothing.
 func (l leg) open(ctx context.Context, root, db string, configure ...func(*repertoire.Config)) (catalog, error) {
 	cfg, err := configOf(root, db, configure)
+	if err == nil && l.Encoder {
+		cfg.Contextual, err = contextual.Default()
+	}
 	if err != nil {
 		return nil, err
 	}

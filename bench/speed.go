@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/source"
@@ -23,14 +24,26 @@ import (
 type leg struct {
 	Name     string
 	Compiled bool // ranks from a compiled file, as the command does, and not by FTS5
+	Encoder  bool // ranks with the built-in encoder too, as the command does by default
 }
 
-// legs are all ways to rank; the others are compared with the first.
+// legs are the ways to rank without the encoder; the others are compared with the first.
 func legs() []leg {
 	return []leg{
 		{Name: "fts5"},
 		{Name: "compiled", Compiled: true},
 	}
+}
+
+// encoderLeg is the way to rank with the encoder. Its catalog is another one.
+func encoderLeg() leg { return leg{Name: "encoder", Compiled: true, Encoder: true} }
+
+// kind returns the kind of the catalog that a leg ranks, see meter.db.
+func (l leg) kind() string {
+	if l.Encoder {
+		return "encoder"
+	}
+	return "vectors"
 }
 
 // SpeedOptions are the options of MeasureSpeed. Only Sizes and Corpus are needed, which Open sets.
@@ -48,6 +61,7 @@ type SpeedOptions struct {
 	// them into the database would take too long. Only answering is measured, with the
 	// legs that need no database.
 	Compiled []int
+	Encoder  bool          // measures with the built-in encoder too, but not what is only compiled
 	Rounds   int           // of each measurement; 0 means 5
 	While    time.Duration // of each round of blocks; 0 means 2 s
 	Dir      string        // for skills and catalogs, kept; "" means a temporary one that is removed
@@ -85,6 +99,7 @@ type Speed struct {
 	Corpus   string      `json:"corpus"`
 	Prompts  int         `json:"prompts"` // different ones
 	Rounds   int         `json:"rounds"`
+	Encoder  bool        `json:"encoder"` // was measured too
 	Sizes    []SpeedSize `json:"sizes"`
 }
 
@@ -106,7 +121,8 @@ type SpeedSize struct {
 // An IndexSpeed holds the costs of indexing a new catalog.
 type IndexSpeed struct {
 	Vectors      bool    `json:"vectors"`
-	Seconds      float64 `json:"seconds"` // of a compiled catalog, with the making of its skills
+	Encoder      bool    `json:"encoder,omitempty"` // with vectors of the encoder too
+	Seconds      float64 `json:"seconds"`           // of a compiled catalog, with the making of its skills
 	SkillsPerS   float64 `json:"skills_per_s"`
 	MBPerS       float64 `json:"mb_per_s"`             // of text, 10⁶ bytes
 	TextBytes    int64   `json:"text_bytes,omitempty"` // of all SKILL.md, which a compiled catalog only would have
@@ -131,16 +147,17 @@ type LookSpeed struct {
 // A LegSpeed holds the costs of answering with one leg.
 type LegSpeed struct {
 	Leg        string  `json:"leg"`
-	Mode       string  `json:"mode"`        // of ranking
-	P50MS      float64 `json:"p50_ms"`      // of a block in a resident process, over all prompts and rounds
-	P99MS      float64 `json:"p99_ms"`      // of the same
-	TextP50MS  float64 `json:"text_p50_ms"` // when text ranks alone
-	TextP99MS  float64 `json:"text_p99_ms"` // of the same
-	Faster     float64 `json:"faster"`      // p50 of the first leg divided by this one, median of the rounds
-	Allocs     float64 `json:"allocs"`      // for a block, mean
-	AllocBytes float64 `json:"alloc_bytes"` // for a block, mean
-	PerS       float64 `json:"per_s"`       // blocks for one client
-	Concurrent float64 `json:"concurrent"`  // blocks for 8 clients in the same time, divided by PerS
+	Mode       string  `json:"mode"`           // of ranking
+	P50MS      float64 `json:"p50_ms"`         // of a block in a resident process, over all prompts and rounds
+	P99MS      float64 `json:"p99_ms"`         // of the same
+	TextP50MS  float64 `json:"text_p50_ms"`    // when text ranks alone
+	TextP99MS  float64 `json:"text_p99_ms"`    // of the same
+	Faster     float64 `json:"faster"`         // p50 of the first leg divided by this one, median of the rounds
+	Allocs     float64 `json:"allocs"`         // for a block, mean
+	AllocBytes float64 `json:"alloc_bytes"`    // for a block, mean
+	Late       float64 `json:"late,omitempty"` // share of the blocks for which the encoder was late
+	PerS       float64 `json:"per_s"`          // blocks for one client
+	Concurrent float64 `json:"concurrent"`     // blocks for 8 clients in the same time, divided by PerS
 
 	Change []ChangeSpeed `json:"change,omitempty"`
 
@@ -173,7 +190,7 @@ func MeasureSpeed(ctx context.Context, o *SpeedOptions) (_ *Speed, err error) {
 	prompts := Prompts()
 	out := &Speed{
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
-		Corpus: cmp.Or(o.CorpusFlag, "synthetic, made from the bundled skills"), Prompts: len(prompts), Rounds: cmp.Or(o.Rounds, defaultRounds),
+		Corpus: cmp.Or(o.CorpusFlag, "synthetic, made from the bundled skills"), Prompts: len(prompts), Rounds: cmp.Or(o.Rounds, defaultRounds), Encoder: o.Encoder,
 	}
 	dir := o.Dir
 	if dir == "" {
@@ -218,6 +235,8 @@ type meter struct {
 	text   int64     // bytes of all skills
 	edits  int       // number of edits so far
 
+	late atomic.Int64 // blocks for which the encoder was late
+
 	finding, empty string // a prompt that finds skills, and one that finds none
 }
 
@@ -239,7 +258,11 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 		return size, err
 	}
 	size.TextBytes = m.text
-	for _, t := range []Task{{Name: "index-text", DB: m.db("text")}, {Name: "index", DB: m.db("vectors")}} {
+	ways, tasks := legs(), []Task{{Name: "index-text", DB: m.db("text")}, {Name: "index", DB: m.db("vectors")}}
+	if m.Encoder {
+		ways, tasks = append(ways, encoderLeg()), append(tasks, Task{Name: "index-encoder", DB: m.db(encoderLeg().kind())})
+	}
+	for _, t := range tasks {
 		m.step("indexing, task %s", t.Name)
 		t.Root = m.root()
 		s, err := runTask[IndexSpeed](ctx, m, t)
@@ -248,7 +271,7 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 		}
 		size.Index = append(size.Index, s.perSkill(m.n, m.text))
 	}
-	legs, err := m.answers(ctx, &size, legs())
+	legs, err := m.answers(ctx, &size, ways)
 	defer closeAll(legs)
 	if err != nil {
 		return size, err
@@ -260,6 +283,9 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 	// Each change compiles again all that changed since the base was compiled. Measure
 	// the compiled leg first, so that changes for the other legs do not slow it down.
 	for _, l := range slices.Backward(legs) {
+		if l.Encoder { // no rescan waits for it
+			continue
+		}
 		if l.speed.Change, err = m.changes(ctx, l); err != nil {
 			return size, err
 		}
@@ -309,7 +335,7 @@ func (m *meter) answers(ctx context.Context, size *SpeedSize, list []leg) (legs 
 			}
 		}
 		for _, l := range legs {
-			p, err := runTask[AnswerSpeed](ctx, m, Task{Name: l.Name, Root: m.root(), DB: m.db("vectors")})
+			p, err := runTask[AnswerSpeed](ctx, m, Task{Name: l.Name, Root: m.root(), DB: m.db(l.kind())})
 			if err != nil {
 				return legs, err
 			}

@@ -115,6 +115,21 @@ func TestTasks(t *testing.T) {
 	if s := result.(AnswerSpeed); s.OpenMS <= 0 || s.Memory.RSS == 0 {
 		t.Errorf("%+v", s)
 	}
+	m := &meter{SpeedOptions: &SpeedOptions{Corpus: ownSkills(t)}, dir: t.TempDir()}
+	_, err = m.unpack(t.Context(), 3)
+	must.Do(t, err)
+	sizes := make(map[string]int64)
+	for _, name := range []string{"index", "index-encoder"} {
+		result, err := (&Task{Name: name, Root: m.root(), DB: m.db(name)}).Run(t.Context())
+		must.Do(t, err)
+		s := result.(IndexSpeed)
+		if sizes[name] = s.CatalogBytes; !s.Vectors || s.Encoder != (name != "index") || s.Seconds <= 0 {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	if sizes["index-encoder"] <= sizes["index"] {
+		t.Errorf("the vectors of the encoder take no room: %v", sizes)
+	}
 	task.Name = "nothing"
 	if _, err := task.Run(t.Context()); err == nil || err.Error() != `there is no task "nothing"` {
 		t.Errorf("error %v", err)

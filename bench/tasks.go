@@ -28,7 +28,7 @@ import (
 // A Task is a measurement that MeasureSpeed runs in a new process if it has a program:
 // the memory of a process that did other things before would mean nothing.
 type Task struct {
-	Name   string                     // "index", "index-text", "compile", or the name of a leg
+	Name   string                     // "index", "index-text", "index-encoder", "compile", or the name of a leg
 	Root   string                     // the folder of the skills; "compile" writes none there
 	DB     string                     // the catalog file
 	Corpus iter.Seq2[Document, error] // for "compile": what the skills are made from
@@ -38,12 +38,12 @@ type Task struct {
 // Run does the measurement. It returns an answerSpeed for a leg, else an indexSpeed.
 func (t *Task) Run(ctx context.Context) (any, error) {
 	switch t.Name {
-	case "index", "index-text":
+	case "index", "index-text", "index-encoder":
 		return t.index(ctx)
 	case "compile":
 		return t.compile(ctx)
 	}
-	for _, l := range legs() {
+	for _, l := range append(legs(), encoderLeg()) {
 		if l.Name == t.Name {
 			return t.answer(ctx, l)
 		}
@@ -104,7 +104,7 @@ func (t *Task) answer(ctx context.Context, l leg) (s AnswerSpeed, err error) {
 
 // index indexes all skills into a new catalog.
 func (t *Task) index(ctx context.Context) (s IndexSpeed, err error) {
-	s.Vectors = t.Name == "index"
+	s.Vectors, s.Encoder = t.Name != "index-text", t.Name == "index-encoder"
 	configure := withoutVectors
 	if s.Vectors {
 		configure = nil
@@ -112,11 +112,17 @@ func (t *Task) index(ctx context.Context) (s IndexSpeed, err error) {
 	if err := os.RemoveAll(filepath.Dir(t.DB)); err != nil {
 		return s, err
 	}
-	c, err := leg{Compiled: true}.open(ctx, t.Root, t.DB, configure)
+	c, err := leg{Compiled: true, Encoder: s.Encoder}.open(ctx, t.Root, t.DB, configure)
 	if err != nil {
 		return s, err
 	}
-	took, err := timed(func() error { _, err := c.Rescan(ctx, nil); return err })
+	took, err := timed(func() error {
+		_, err := c.Rescan(ctx, nil)
+		if err == nil && s.Encoder {
+			err = c.(compiled).EmbedSentences(ctx, nil)
+		}
+		return err
+	})
 	s.PeakRSS = residentMemory().Peak
 	if err := errors.Join(err, c.Close()); err != nil {
 		return s, err
@@ -226,10 +232,10 @@ func runTask[T any](ctx context.Context, m *meter, t Task) (out T, err error) {
 	return out, nil
 }
 
-// run runs the program and returns what it printed.
-func (m *meter) run(ctx context.Context, args []string) ([]byte, error) {
+// run runs the program, with more variables, and returns what it printed.
+func (m *meter) run(ctx context.Context, args []string, variables ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, m.Program, args...)
-	cmd.Args[0] = "skills"
+	cmd.Args[0], cmd.Env = "skills", append(os.Environ(), variables...)
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -310,14 +316,18 @@ func (m *meter) processes(ctx context.Context, legs []*openLeg) (floor float64, 
 	if err := os.WriteFile(config, []byte("embedder: static\n"), 0o600); err != nil {
 		return 0, err
 	}
-	args := []string{"--config", config, "--root", m.root(), "--only-root", "--db", m.db("vectors"), "--quiet", "context"}
 	legs = slices.DeleteFunc(slices.Clone(legs), func(l *openLeg) bool { return !l.Compiled })
 	version := make([]float64, 2*m.rounds+1)
 	cold := make([][2][]float64, len(legs))
 	for r := range version {
-		for i := range legs {
+		for i, l := range legs {
+			contextual := "REPERTOIRE_CONTEXTUAL=off"
+			if l.Encoder {
+				contextual = "REPERTOIRE_CONTEXTUAL=on"
+			}
 			for k, prompt := range []string{m.finding, m.empty} {
-				took, err := timed(func() error { _, err := m.run(ctx, append(args, prompt)); return err })
+				args := []string{"--config", config, "--root", m.root(), "--only-root", "--db", m.db(l.kind()), "--quiet", "context", prompt}
+				took, err := timed(func() error { _, err := m.run(ctx, args, contextual); return err })
 				if err != nil {
 					return 0, err
 				}

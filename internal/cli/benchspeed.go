@@ -33,32 +33,38 @@ in .gz, or a folder with one or of skills. Larger catalogs than it has, and all
 without it, are synthetic: real names, sentences and paragraphs are recombined.
 They are written to a temporary folder, or to --keep. With --snapshot-only they
 are compiled as they are made: for catalogs that a database would take too long
-to hold. Every way to rank (leg) is measured on the same catalog in turn: only
-ratios of one run say much on a machine that does other work too. Times are
-medians of --rounds, each of which asks prompts for the time of --while. When
-the output is piped, each line holds size, leg, measure, value and unit.
+to hold. Every way to rank (leg) is measured in turn: only ratios of one run say
+much on a machine that does other work too. fts5 and compiled rank without the
+encoder, in one catalog; the leg encoder ranks with it, in a catalog of its own,
+unless the configuration or REPERTOIRE_CONTEXTUAL=off turns it off or this
+machine is too slow for it. Indexing with it takes some 10 ms more for each
+skill. Times are medians of --rounds, each of which asks prompts for the time of
+--while. When the output is piped, each line holds size, leg, measure, value and
+unit.
 
---speed --json prints an object with platform, cpus, corpus, prompts, rounds and
+--speed --json prints an object with platform, cpus, corpus, prompts, rounds,
+encoder (whether it was measured) and
   sizes       a list of objects with skills, origin (corpus or synthetic),
               compiled (not in the database), text_bytes (of all SKILL.md),
               walk_ms (the first rescan of a process, when nothing has changed),
               rescan_ms (later ones), version_ms (of the process "version", the
               floor of any)
-    index     without and with vectors: seconds, skills_per_s, mb_per_s,
-              catalog_bytes, per_text (bytes of catalog for one of text),
-              peak_rss (memory in bytes, at most; when compiled, corpus_rss of
-              it is what the process held before)
+    index     without and with vectors, and with those of the encoder (encoder):
+              seconds, skills_per_s, mb_per_s, catalog_bytes, per_text (bytes of
+              catalog for one of text), peak_rss (memory in bytes, at most;
+              when compiled, corpus_rss of it is what the process held before)
     look      what "context" begins with: ms, folders (looked at), all (of it),
               current (none has changed: then it needs no database)
     legs      a list of leg, mode (of ranking), p50_ms, p99_ms, text_p50_ms,
               text_p99_ms, faster (than the first leg), allocs, alloc_bytes,
-              per_s (blocks for one client), concurrent (for 8 clients, divided
-              by that)
+              late (share of the blocks made without the encoder, because it
+              took more than 80 ms), per_s (blocks for one client), concurrent
+              (for 8 clients, divided by that)
       change  of a skill that is recent (among those changed last) or not:
               rescan_ms (start to end), visible_ms (start until a search finds
               it), index_ms (of that skill alone)
       cold_ms, cold_empty_ms   the process "context" for a prompt that finds
-              skills and for one that finds none, of the leg compiled only
+              skills and for one that finds none; not of the leg fts5
       process one that stays: open_ms (until its first block), and memory after
               1,000 blocks: rss, anon, file, peak, in bytes`
 
@@ -99,10 +105,25 @@ func benchSpeed(ctx context.Context, s *session, b *benchFlags) error {
 		return benchTask(ctx, s, b, o)
 	}
 	o.Step = func(what string) { s.noteVerbose("%s", what) }
+	settings, err := s.settings()
+	if err != nil {
+		return err
+	}
+	by, err := settings.Embedding(nil)
+	if err != nil {
+		return err
+	}
+	switch o.Encoder = by.Contextual != nil; {
+	case o.Encoder:
+		s.note("the leg encoder ranks with the encoder, the others without; REPERTOIRE_CONTEXTUAL=off leaves it out")
+	case by.Slow != "":
+		s.note("the encoder is not measured: %s", by.Slow)
+	default:
+		s.note("the encoder is not measured: it is turned off")
+	}
 	if err := o.Open(ctx, b.corpus); err != nil {
 		return err
 	}
-	var err error
 	if o.Program, err = os.Executable(); err != nil {
 		return err
 	}
@@ -164,6 +185,8 @@ func catalogRows(size *bench.SpeedSize, add rowAdder) {
 		switch {
 		case size.Compiled:
 			with = "compiled only"
+		case x.Encoder:
+			with = "with the encoder"
 		case x.Vectors:
 			with = "with vectors"
 		}
@@ -195,6 +218,9 @@ func legRows(l *bench.LegSpeed, add rowAdder) {
 	add("block, p99", l.P99MS, "ms")
 	add("block by text, p50", l.TextP50MS, "ms")
 	add("block by text, p99", l.TextP99MS, "ms")
+	if l.Leg == "encoder" {
+		add("block, encoder late", 100*l.Late, "%")
+	}
 	add("block, faster than the first leg", l.Faster, "×")
 	add("block, allocations", l.Allocs, "")
 	add("block, allocated", l.AllocBytes/1e3, "kB")
