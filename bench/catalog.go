@@ -62,6 +62,10 @@ type Setup struct {
 	Embedded func(done, all int) // called while texts are embedded; nil means no call
 }
 
+// unhurried is the deadline of the encoder: what is measured must not depend on what else the machine
+// does.
+const unhurried = time.Minute
+
 // NewCatalog indexes the corpus of d and checks that it has the skills that the labels
 // name. In a corpus several skills may have the same name, in a catalog not: the second
 // skill is renamed "name-2", and so on.
@@ -82,7 +86,7 @@ func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err erro
 		return nil, err
 	}
 	c.store = db
-	opts := &search.Options{Deadline: s.Deadline, ContextualDeadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold}
+	opts := &search.Options{Deadline: s.Deadline, ContextualDeadline: unhurried, Disturb: s.Disturb, Threshold: s.Threshold}
 	if s.Mode == Vector {
 		opts.Params = &rank.Params{Legs: [rank.Legs]float64{rank.Description: 1, rank.Full: 1, rank.Sentence: 2}, Gate: rank.DefaultGate()}
 	}

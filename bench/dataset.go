@@ -287,7 +287,7 @@ func documents(file string, needID bool) iter.Seq2[Document, error] {
 func document(l line, needID bool) (Document, error) {
 	var d struct {
 		ID, Name, Description, Body string
-		Tags                        []string
+		Tags, Examples              []string
 		Triggers                    skill.Triggers
 	}
 	if err := json.Unmarshal(l.text, &d); err != nil {
@@ -307,6 +307,9 @@ func document(l line, needID bool) (Document, error) {
 		Triggers:    d.Triggers,
 		Tokens:      words.Tokens(body),
 		Digest:      fmt.Sprintf("sha256:%x", sha256.Sum256(l.text)),
+	}
+	for _, e := range d.Examples {
+		meta.AddExample(e)
 	}
 	return Document{ID: d.ID, At: l.at(), Skill: &skill.Skill{Meta: meta, Body: body}}, nil
 }

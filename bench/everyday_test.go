@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
@@ -61,9 +62,15 @@ func with(d *Dataset, more []Document) *Dataset {
 // indexed indexes a data set for hybrid ranking.
 func indexed(t *testing.T, d *Dataset) *Catalog {
 	t.Helper()
+	return indexedBy(t, nil, d)
+}
+
+// indexedBy is indexed with an encoder.
+func indexedBy(t *testing.T, encoder embed.Embedder, d *Dataset) *Catalog {
+	t.Helper()
 	embedder, err := static.Default()
 	must.Do(t, err)
-	c, err := NewCatalog(t.Context(), d, &Setup{Mode: Hybrid, Embedder: embedder})
+	c, err := NewCatalog(t.Context(), d, &Setup{Mode: Hybrid, Embedder: embedder, Contextual: encoder})
 	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {

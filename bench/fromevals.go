@@ -45,7 +45,7 @@ func FromEvals(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, 
 		bad, d.Queries = append(bad, unusable...), append(d.Queries, queriesOf(e.ID, prompts)...)
 	}
 	if len(d.Queries) == 0 {
-		return nil, nil, errors.New("no skill of the catalog has prompts in an " + evals.Pattern + " file")
+		return nil, nil, errors.New("no skill of the catalog has prompts in an " + skill.EvalsPattern + " file")
 	}
 	return d, bad, ctx.Err()
 }
@@ -113,7 +113,7 @@ func explain(ctx context.Context, c *Catalog, d *Dataset, measured []PromptResul
 		if !asked[q.ID] || id == "" || q.NeedsNone() {
 			continue
 		}
-		out, err := judge.Ask(ctx, id, evals.Prompt{ID: q.ID, Eval: evals.Eval{Prompt: q.Text, Trigger: len(q.Wanted) > 0}})
+		out, err := judge.Ask(ctx, id, evals.Prompt{ID: q.ID, Eval: skill.Eval{Prompt: q.Text, Trigger: len(q.Wanted) > 0}})
 		if err != nil {
 			return nil, err
 		}

@@ -37,6 +37,9 @@ type Budget struct {
 	// search.Always that every prompt reaches it.
 	Threshold float64
 
+	// Trial is for prompts of evals, see search.Query.
+	Trial bool
+
 	// Chars bounds the text that lists skills: its length as a JSON string, in
 	// UTF-16 code units, which is how clients of hooks count; 0 means no limit.
 	Chars int
@@ -130,7 +133,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 	} else if err := p.addPinned(ctx, &b, pinned, a); err != nil {
 		return Block{}, err
 	}
-	answer, err := p.catalog.Search(ctx, search.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Disturb: budget.Disturb, Threshold: budget.Threshold, Relevant: true})
+	answer, err := p.catalog.Search(ctx, search.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Disturb: budget.Disturb, Threshold: budget.Threshold, Trial: budget.Trial, Relevant: true})
 	if err != nil {
 		return Block{}, err
 	}

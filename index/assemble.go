@@ -18,11 +18,15 @@ import (
 type compiler struct {
 	*catalog
 	counts    *counter
-	sentences *counter // of the contextual encoder
+	sentences *counter // of the contextual encoder: names and descriptions
+	encoded   *counter // examples, too
 }
 
 func newCompiler(c *catalog) compiler {
-	return compiler{c, &counter{catalog: c, embedder: c.embedder}, &counter{catalog: c, embedder: c.opts.Contextual, texts: 1}}
+	encoder := func(from int) *counter {
+		return &counter{catalog: c, embedder: c.opts.Contextual, texts: store.Space{From: from, To: 1}}
+	}
+	return compiler{c, &counter{catalog: c, embedder: c.embedder}, encoder(0), encoder(-skill.MaxExamples)}
 }
 
 // assemble makes the set of the current generation: from the newest compiled base
@@ -106,6 +110,11 @@ func (c *compiler) countSentences(ctx context.Context, a *assembler) error {
 	if e == nil {
 		return nil
 	}
+	all, err := c.encoded.count(ctx, a.r)
+	if err != nil {
+		return err
+	}
+	a.Unencoded = all.Texts - all.Embedded
 	covered, err := c.sentences.count(ctx, a.r)
 	if err != nil || covered.Embedded == 0 {
 		return err
@@ -410,7 +419,7 @@ func (a *assembler) document(e *store.Entry, r store.Ranking, sentences []store.
 	if a.ranks != nil {
 		d.Vectors = vectorsOf(r.Vectors, a.model().Dim)
 	}
-	d.Vectors[snapshot.Sentence] = sentenceOf(sentences, a.sentences().Dim)
+	d.Vectors[snapshot.Sentence], d.Examples = sentencesOf(sentences, a.sentences().Dim)
 	return d, nil
 }
 
@@ -432,6 +441,7 @@ func withoutBody(t skill.Terms) (skill.Terms, error) {
 // text alone, if the description has no vector, or if a vector has another
 // dimension, which happens when an embedder changes under the same name.
 func vectorsOf(list []store.Vector, dim int) snapshot.Vectors {
+	list = slices.DeleteFunc(list, func(v store.Vector) bool { return v.Ordinal < 0 }) // the same text as another skill's
 	if len(list) == 0 || list[0].Ordinal != 0 {
 		return snapshot.Vectors{}
 	}
@@ -451,11 +461,17 @@ func vectorsOf(list []store.Vector, dim int) snapshot.Vectors {
 	return snapshot.Vectors{snapshot.Description: description, snapshot.Full: sum}
 }
 
-// sentenceOf returns the vector of name and description by the contextual encoder, nil if there
-// is none of this dimension.
-func sentenceOf(list []store.Vector, dim int) embed.Vector {
-	if len(list) == 0 || list[0].Ordinal != 0 || len(list[0].Values) != dim || embed.Unit(list[0].Values) != nil {
-		return nil
+// sentencesOf returns the vectors by the contextual encoder that have this dimension: of name and
+// description, nil if there is none, and of the examples.
+func sentencesOf(list []store.Vector, dim int) (description embed.Vector, examples [][]float32) {
+	for _, v := range list {
+		switch {
+		case v.Ordinal > 0 || len(v.Values) != dim || embed.Unit(v.Values) != nil:
+		case v.Ordinal == 0:
+			description = v.Values
+		default:
+			examples = append(examples, v.Values)
+		}
 	}
-	return list[0].Values
+	return description, examples
 }

@@ -244,3 +244,73 @@ func TestContextualThreshold(t *testing.T) {
 		t.Error("a calibration holds for an encoder that was fitted again")
 	}
 }
+
+// TestExamples: the encoder embeds the examples of skills; they find them, the skill's own prompt
+// aside where it is tried, and less so if its source is trusted less.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	const prompt, other = "prune roses every spring", "roses in spring"
+	tree := func(examples ...string) searchtest.Tree {
+		s := searchtest.Skill("xylophone", "Play music", "Notes.")
+		for _, e := range examples {
+			s.AddExample(e)
+		}
+		s.Digest += fmt.Sprint(examples)
+		all := maps.Clone(films)
+		maps.Copy(all, searchtest.TreeOf(s))
+		return all
+	}
+	u := &understanding{embedtest.Fake{Name: "sentences"}}
+	x := searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), &embedtest.Fake{Name: "words"}, &searchtest.Options{Index: index.Options{Contextual: u}})
+	publish := func(tree searchtest.Tree) {
+		searchtest.Sync(t, x, "home", tree.Refs())
+		searchtest.Embed(t, x)
+		must.Do(t, x.Contextual.Embed(t.Context(), nil))
+		searchtest.Publish(t, x, false)
+	}
+	example := func(q search.Query) float64 {
+		for _, h := range searchtest.Ask(t, x, q).Hits {
+			for _, term := range h.Terms {
+				if h.Name == "xylophone" && term.Name == "example" {
+					return term.Value
+				}
+			}
+		}
+		return 0
+	}
+	publish(tree())
+	if got := example(search.Query{Text: prompt}); got != 0 {
+		t.Errorf("without examples, one counts %.3f", got)
+	}
+	publish(tree(prompt, "bake bread"))
+	if a := searchtest.Ask(t, x, search.Query{Text: other}); a.Mode != "hybrid, contextual" || a.Unencoded {
+		t.Errorf("with examples: %s, unencoded: %t", a.Mode, a.Unencoded)
+	}
+	whole, part := example(search.Query{Text: prompt}), example(search.Query{Text: other})
+	if !(whole > .69 && part > 0 && part < whole) {
+		t.Errorf("the example counts %.3f for itself and %.3f for a prompt like it", whole, part)
+	}
+	if got := example(search.Query{Text: prompt, Trial: true}); got != 0 {
+		t.Errorf("an example counts %.3f for itself in a trial", got)
+	}
+	if got := example(search.Query{Text: other, Trial: true}); got != part {
+		t.Errorf("an example counts %.3f in a trial for another prompt, want %.3f", got, part)
+	}
+	x.SetPolicy(&search.Policy{Lower: []string{"home"}}, nil)
+	if got := example(search.Query{Text: prompt}); got < whole/2-.001 || got > whole/2+.001 {
+		t.Errorf("the example of a stranger counts %.3f, want half of %.3f", got, whole)
+	}
+	nobody := &search.Agent{Name: "nobody", Exclude: search.Rules{Names: []string{"xylophone"}}}
+	if got := example(search.Query{Text: prompt, Agent: nobody}); got != 0 {
+		t.Errorf("an example counts %.3f for an agent that does not see the skill", got)
+	}
+	before := u.Texts()
+	publish(tree(prompt, "bake bread", "sow beans"))
+	if n := u.Texts() - before; n != 1 {
+		t.Errorf("the encoder got %d texts after one example was added", n)
+	}
+	publish(tree())
+	if got := example(search.Query{Text: prompt}); got != 0 {
+		t.Errorf("an example that is gone counts %.3f", got)
+	}
+}

@@ -39,14 +39,18 @@ func (c Coverage) String() string {
 type counter struct {
 	*catalog
 	embedder embed.Embedder           // nil when there is none
-	texts    int                      // of a skill that it embeds; 0 means all
+	texts    store.Space              // which of a skill it embeds, without a model
 	last     atomic.Pointer[Coverage] // the last count for the embedder's model
 }
 
 // beside reports whether the embedder is the contextual encoder.
-func (n *counter) beside() bool { return n.texts > 0 }
+func (n *counter) beside() bool { return n.texts.To > 0 }
 
-func (n *counter) space() store.Space { return store.Space{Model: n.embedder.Model(), Texts: n.texts} }
+func (n *counter) space() store.Space {
+	s := n.texts
+	s.Model = n.embedder.Model()
+	return s
+}
 
 // learn takes over the count of a published set, unless there has been one.
 func (n *counter) learn(s *snapshot.Set) {

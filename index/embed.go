@@ -128,7 +128,7 @@ func (v *Vectors) embedSkills(ctx context.Context, model string, missing []store
 		}
 		all := []text(nil)
 		if ok { // else the skill has been removed meanwhile
-			all = texts(s)
+			all = append(texts(s), examples(s)...)
 		}
 		for ; len(missing) > 0 && missing[0].Row == row; missing = missing[1:] {
 			hash := string(missing[0].Hash)
@@ -180,12 +180,8 @@ func (v *Vectors) packed(ctx context.Context, model string, list []text) (hashes
 	if cache == nil || v.opts.Inline && !v.beside() {
 		return packTexts(ctx, v.embedder, list)
 	}
-	for _, t := range list {
-		hashes = append(hashes, t.hash)
-	}
-	known, _ := cache.Vectors(ctx, model, hashes)
+	known, _ := cache.Vectors(ctx, model, hashesOf(list))
 	list = slices.DeleteFunc(list, func(t text) bool { return known[string(t.hash)] != nil })
-	hashes = nil
 	if len(list) > 0 {
 		hashes, vectors, err = packTexts(ctx, v.embedder, list)
 	}

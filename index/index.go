@@ -90,7 +90,7 @@ func New(st store.Store, embedder embed.Embedder, opts *Options) *Index {
 		a.BeforeChange(c.dir.Withdraw)
 	}
 	x := newCompiler(c)
-	return &Index{&Syncer{c}, newVectors(x.counts), newPublisher(x), newVectors(x.sentences)}
+	return &Index{&Syncer{c}, newVectors(x.counts), newPublisher(x), newVectors(x.encoded)}
 }
 
 // catalog holds what Syncer, Vectors and Publisher share, and what a Mirror needs of it. It never changes.

@@ -364,9 +364,7 @@ func (s *run) prepare(ctx context.Context, l *loaded, a *words.Analyzer) {
 		return // there are no texts; PutSkill packs the problem
 	}
 	texts := texts(l.skill)
-	for _, t := range texts {
-		l.Texts = append(l.Texts, t.hash)
-	}
+	l.Texts, l.Examples = hashesOf(texts), hashesOf(examples(l.skill))
 	fill(&l.Record, a)
 	if l.err = l.Pack(); l.err == nil && s.embedder != nil && s.opts.Inline {
 		// Embed computes vectors that are missing after an error here, and reports it.

@@ -36,6 +36,22 @@ func texts(s *skill.Skill) []text {
 	return list
 }
 
+// examples returns the examples of a skill, which get a vector each by the contextual encoder.
+func examples(s *skill.Skill) (list []text) {
+	for _, e := range s.Examples {
+		list = append(list, newText(e))
+	}
+	return list
+}
+
+// hashesOf returns the hash of each text.
+func hashesOf(list []text) (all [][]byte) {
+	for _, t := range list {
+		all = append(all, t.hash)
+	}
+	return all
+}
+
 // chunks cuts the start of a body into the parts that are embedded one by one.
 func chunks(body string) []string {
 	var list []string

@@ -37,6 +37,7 @@ type Logit struct {
 	Coverage float64 // weight of the best candidate's Coverage
 	Head     float64 // weight of the best candidate's HeadShare
 	Trigger  float64 // weight of the highest Trigger, if there is one
+	Example  float64 // weight of what the best example says, if there is one
 	Request  float64 // weight of Known.Request
 	Size     float64 // weight of the logarithm of the number of skills: in a large catalog, more are near by chance
 
@@ -57,7 +58,7 @@ type Logit struct {
 func DefaultGate() Gate {
 	return Gate{
 		Vectors:    Logit{Base: -2.75, Nearness: 3.26, Strength: .55, Coverage: 1.3, Head: 2.5, Trigger: .5, Size: -.35, Request: .49, Spread: .22},
-		Contextual: Logit{Base: -3.75, Nearness: 1.23, Sentence: 8.45, Strength: .5, Coverage: .54, Head: 1.13, Trigger: .5, Size: -.37, Request: .6, Spread: .34},
+		Contextual: Logit{Base: -3.75, Nearness: 1.23, Sentence: 8.45, Strength: .5, Coverage: .54, Head: 1.13, Trigger: .5, Example: 3, Size: -.37, Request: .6, Spread: .34},
 		Text:       Logit{Base: -2.79, Strength: .82, Coverage: 2.5, Head: 2.5, Trigger: .5, Size: -.2, Request: .38, Spread: .13},
 		Threshold:  .6,
 		Least:      .05,
@@ -152,6 +153,7 @@ func (l Logit) toward(to Logit, share float64) Logit {
 		Coverage: between(l.Coverage, to.Coverage),
 		Head:     between(l.Head, to.Head),
 		Trigger:  between(l.Trigger, to.Trigger),
+		Example:  between(l.Example, to.Example),
 		Request:  between(l.Request, to.Request),
 		Size:     between(l.Size, to.Size),
 		Spread:   between(l.Spread, to.Spread),
@@ -160,10 +162,10 @@ func (l Logit) toward(to Logit, share float64) Logit {
 
 // demand returns how likely the prompt wants any of the candidates, given best first.
 func (l Logit) demand(rest []*Scored, in Known) Demand {
-	nearness, sentence, strength, trigger := 0.0, 0.0, 0.0, 0.0
+	nearness, sentence, strength, trigger, example := 0.0, 0.0, 0.0, 0.0, 0.0
 	for _, s := range rest[:min(GateDepth, len(rest))] {
 		strength = max(strength, min(s.Strength, maxStrength))
-		trigger = max(trigger, s.Trigger)
+		trigger, example = max(trigger, s.Trigger), max(example, s.example())
 		sentence = max(sentence, s.Value(Sentence))
 		if near, ok := s.CosineSum(); ok {
 			nearness = max(nearness, near)
@@ -182,6 +184,9 @@ func (l Logit) demand(rest []*Scored, in Known) Demand {
 		Term{"head", rest[0].HeadShare, l.Head})
 	if trigger > 0 {
 		terms = append(terms, Term{"trigger", trigger, l.Trigger})
+	}
+	if example > 0 {
+		terms = append(terms, Term{"example", example, l.Example})
 	}
 	terms = append(terms,
 		Term{"request", in.Request, l.Request},

@@ -3,12 +3,13 @@ package rank
 // A Leg is one kind of evidence of how well a skill fits a prompt.
 type Leg int
 
-// The legs. All but Text are vectors, in the order of snapshot.Leg.
+// The legs. The three after Text are vectors of the skill, in the order of snapshot.Leg.
 const (
 	Text        Leg = iota // BM25 of the full text; none is no match
 	Description            // cosine of the prompt with the description
 	Full                   // cosine of the prompt with the full text
 	Sentence               // cosine of the prompt with name and description, by a contextual encoder
+	Example                // cosine of the prompt with the nearest example of a prompt, by the same; none is no example nearby
 	Legs                   // how many there are
 )
 
@@ -22,7 +23,12 @@ var legs = [Legs]struct {
 	Description: {"description vector", 1.2, Spread{-.002, .073}},
 	Full:        {"full vector", 1.2, Spread{0, .079}},
 	Sentence:    {name: "sentence vector", weight: 4},
+	Example:     {name: "example", weight: 1},
 }
+
+// ExampleFloor is the cosine up to which an example says nothing: with all cosines, skills that
+// have examples would win against those that have none, whatever the prompt.
+const ExampleFloor = .3
 
 // The encoder's cosine of a prompt and a skill is near to this line of the sum of the
 // embedder's: a fit to the candidates of the dev sets.
@@ -92,7 +98,8 @@ func normsOf(candidates []Candidate, full float64, order []int32) (n norms) {
 // must not lose against all that it finds near, so a value counts for the share of them: with
 // the vectors of half of the skills, Hit@1 on five dev sets is .632, with the plain values .621,
 // without the encoder .614, and with a quarter of the vectors .613, .608 and .614.
-func (n *norms) appendTo(terms []Term, v *Values, weights *[Legs]float64) []Term {
+func (n *norms) appendTo(terms []Term, c *Candidate, weights *[Legs]float64) []Term {
+	v := &c.Values
 	for l := range Legs {
 		value := n.norm[l]
 		switch near, ok := v.CosineSum(); {
@@ -100,6 +107,8 @@ func (n *norms) appendTo(terms []Term, v *Values, weights *[Legs]float64) []Term
 			continue
 		case l == Text:
 			value = v.values[Text] / n.norm[Text]
+		case l == Example:
+			value = c.example()
 		case l == Sentence && ok:
 			value = sentenceBase + sentenceSlope*near
 			if v.has[l] {
@@ -111,6 +120,16 @@ func (n *norms) appendTo(terms []Term, v *Values, weights *[Legs]float64) []Term
 		terms = append(terms, Term{legs[l].name, value, weights[l]})
 	}
 	return terms
+}
+
+// example returns how much the nearest example says: nothing up to ExampleFloor, and half of a
+// stranger, who may claim any prompt.
+func (c *Candidate) example() float64 {
+	value := max(0, c.values[Example]-ExampleFloor)
+	if c.Lower {
+		value /= 2
+	}
+	return value
 }
 
 // A Spread is the mean and the standard deviation of some figures.

@@ -163,7 +163,7 @@ const maxTerms = int(Legs) + 3
 
 // appendTerms appends the terms of c's score.
 func appendTerms(terms []Term, c *Candidate, n *norms, p *Params) []Term {
-	terms = n.appendTo(terms, &c.Values, &p.Legs)
+	terms = n.appendTo(terms, c, &p.Legs)
 	terms = append(terms, Term{"name", c.NameMatch, p.Name})
 	if c.Trigger > 0 {
 		terms = append(terms, Term{"trigger", c.Trigger, p.Trigger})

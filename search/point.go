@@ -40,7 +40,7 @@ func (x *ranker) encoderOf(s *snapshot.Set) embed.Embedder {
 // unencoded reports whether the encoder should still embed skills of a set, which whoever follows a
 // shared catalog leaves to others.
 func (x *ranker) unencoded(s *snapshot.Set) bool {
-	return x.opts.Contextual != nil && x.opts.AsOf == nil && s.Compiled && s.Sentences < s.Size()
+	return x.opts.Contextual != nil && x.opts.AsOf == nil && s.Compiled && s.Unencoded > 0
 }
 
 // embedPrompt starts to embed a prompt with the embedder of a set and with the encoder, and

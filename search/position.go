@@ -38,7 +38,7 @@ func (x *reviewer) Position(ctx context.Context, id, prompt string) (p Position,
 		}
 		r := x.retrieval(v)
 		defer x.analyzers.Put(r.analyzer)
-		r.nameless = true
+		r.nameless, r.trial = true, true
 		if err := x.find(ctx, r, cmp.Or(tidy.CutMiddle(prompt, MaxPrompt), v.Doc(i).Description), x.pointOf(ctx, r, i, prompt)); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
@@ -50,6 +51,9 @@ type Query struct {
 	// Source and Tag leave out the skills that are not of the source with this label, or do
 	// not have this tag, before the best are chosen; "" means any.
 	Source, Tag string
+	// Trial leaves out an example that is this very prompt: so a skill is tried with the prompts of
+	// its evals as if these had not been there.
+	Trial bool
 	// Syntax makes Text a query in the language of SQLite's FTS5, with the columns
 	// name, description, tags and body; words match by their stems. Matches are
 	// ranked by BM25 alone: vectors, the reranker, Threshold, Fitting and probabilities
@@ -176,12 +180,14 @@ type retrieval struct {
 	request    float64          // how likely the prompt asks for a task, in log odds
 	scale      rank.Scale       // of the embedder; unknown if its cosines are used as they are
 	triggers   triggers         // that the prompt has
+	examples   map[int]float64  // cosines of the prompt with the nearest example, by skill
 	trusted    snapshot.Skills  // whose triggers are certain
 	demands    snapshot.Demands // of prompts that need no skill; nil means that nothing is known of them
 	candidates []rank.Candidate
 	copies     map[int][]int // left out, by the one that stays
 
 	nameless    bool    // names in the prompt do not count
+	trial       bool    // see Query.Trial
 	onlyFitting bool    // see Query.Fitting
 	least       float64 // see Query.Least
 	unfit       int     // how many candidates that leaves out
@@ -239,7 +245,7 @@ func (x *ranker) retrieve(ctx context.Context, q Query, f func(*retrieval) error
 		v = q.narrowed(v)
 		r := x.retrieval(v)
 		defer x.analyzers.Put(r.analyzer)
-		r.held, r.onlyFitting, r.least = h, q.Fitting, q.Least
+		r.held, r.onlyFitting, r.least, r.trial = h, q.Fitting, q.Least, q.Trial
 		var err error
 		if r.lower, err = x.scopes.lowerIn(v); err != nil {
 			return err
@@ -315,6 +321,7 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 			r.candidates = append(r.candidates, c)
 		}
 	}
+	r.matchExamples()
 	r.candidates = make([]rank.Candidate, 0, 2*depth)
 	for _, h := range lexical {
 		add(h.Doc, h.Score)
@@ -331,6 +338,9 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 		add(h.Doc, 0)
 	}
 	for _, i := range r.triggers.strongest(depth) {
+		add(i, 0)
+	}
+	for i := range r.examples {
 		add(i, 0)
 	}
 	r.setIDs()
@@ -350,7 +360,23 @@ func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
 			c.Set(leg, r.scale.Rescale(leg, cosine))
 		}
 	}
+	if cosine, ok := r.examples[i]; ok {
+		c.Set(rank.Example, cosine)
+	}
 	return c
+}
+
+// matchExamples finds the skills that have an example near to the prompt.
+func (r *retrieval) matchExamples() {
+	const same = .99 // of a prompt with itself, rounded
+	most := math.Inf(1)
+	if r.trial {
+		most = same
+	}
+	r.examples = make(map[int]float64)
+	for _, h := range r.view.Retriever().Examples(&r.vector, r.view.Scope.Offered, rank.ExampleFloor, most, depth) {
+		r.examples[h.Doc] = h.Score
+	}
 }
 
 // vectorLeg returns the leg of a snapshot.Leg.

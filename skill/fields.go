@@ -36,6 +36,7 @@ func (p *parser) fill(b *block) error {
 	s.Tags = distinct(list("tags"))
 	s.Needs = p.needs(meta)
 	s.Triggers = p.triggers(meta)
+	s.Examples = p.examples(meta)
 	s.AllowedTools = tools(p.lookup("allowed-tools").node)
 	return nil
 }

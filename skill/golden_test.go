@@ -117,6 +117,7 @@ func dump(s *Skill, err error) string {
 		{"name", s.Name}, {"description", s.Description}, {"when", s.WhenToUse}, {"license", s.License},
 		{"compatibility", s.Compatibility}, {"author", s.Author}, {"version", s.Version},
 		{"tags", strings.Join(s.Tags, " | ")}, {"needs", needsText(s)}, {"triggers", triggersText(s)},
+		{"examples", strings.Join(s.Examples, " | ")},
 		{"tools", strings.Join(s.AllowedTools, " | ")},
 	} {
 		switch {

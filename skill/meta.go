@@ -18,6 +18,7 @@ type Meta struct {
 	Tags       []string // from the frontmatter and its metadata, without duplicates
 	Needs      Needs    // what it needs to work
 	Triggers   Triggers // what its author says a prompt for it contains
+	Examples   []string // prompts for it: of its frontmatter and its evals, at most MaxExamples of 200 code points
 	Tokens     int      // estimated length of the body
 	Digest     string   // "sha256:<hex>" over SKILL.md and the list of its files; "" until the source sets it
 	TextDigest string   // hexadecimal SHA-256 of SKILL.md alone

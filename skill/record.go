@@ -13,6 +13,7 @@ func (m *Meta) packed() (texts [packedTexts]*string, lists [packedLists]*[]strin
 	copy(texts[2:], about[:])
 	copy(lists[1:], needs[:])
 	copy(lists[1+len(needs):], triggers[:])
+	lists[packedLists-1] = &m.Examples
 	return texts, lists
 }
 
@@ -20,7 +21,7 @@ func (m *Meta) packed() (texts [packedTexts]*string, lists [packedLists]*[]strin
 // by the dozen.
 const (
 	packedTexts = 2 + aboutTexts
-	packedLists = 1 + needsLists + triggerLists
+	packedLists = 1 + needsLists + triggerLists + 1
 )
 
 // MetaVersion returns the first byte of what Pack returns: how many texts and lists there

@@ -24,7 +24,7 @@ import (
 // everything that Open relies on.
 const (
 	magic     = "skills\x00\x01"
-	version   = 9 + uint32(Spaces) // with another space the header is another one
+	version   = 10 + uint32(Spaces) // with another space the header is another one
 	blockSize = 16 << 10
 	align     = 64
 	minHeader = align
@@ -54,8 +54,9 @@ const (
 
 	triggerSection = iota + 4*section(Spaces) - 1 // documents by trigger phrase, see triggers.go
 	patternSection = triggerSection + 1           // trigger patterns
-	extraSection   = triggerSection + 2           // Meta.Extra
-	sections       = triggerSection + 3
+	exampleSection = triggerSection + 2           // vectors of examples, see examples.go
+	extraSection   = triggerSection + 3           // Meta.Extra
+	sections       = triggerSection + 4
 )
 
 // fixed are the fields of the header that have a fixed size.

@@ -213,6 +213,25 @@ func (x Retriever) Nearest(prompt *Vector, in Skills, k int) (all []Hit) {
 	return all
 }
 
+// Examples returns the k skills whose examples are nearest to a prompt, see Reader.Examples.
+func (x Retriever) Examples(prompt *Vector, in Skills, least, most float64, k int) []Hit {
+	return x.best(k, func(n int, r *Reader) ([]Hit, error) {
+		if prompt[Sentences] == nil || prompt[Sentences][n] == nil {
+			return nil, nil
+		}
+		hits, err := r.Examples(prompt[Sentences][n], x.v.Set.segments[n].part(in), least, most)
+		sortHits(hits)
+		return hits, err
+	})
+}
+
+// sortHits puts the highest scores first; ties are broken by document.
+func sortHits(hits []Hit) {
+	slices.SortFunc(hits, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
+	})
+}
+
 // best calls f for the k best hits of each segment and merges them into the k best.
 func (x Retriever) best(k int, f func(n int, r *Reader) ([]Hit, error)) []Hit {
 	var all []Hit
@@ -225,9 +244,7 @@ func (x Retriever) best(k int, f func(n int, r *Reader) ([]Hit, error)) []Hit {
 		all = append(all, hits...)
 	}
 	if len(x.v.readers) > 1 {
-		slices.SortFunc(all, func(a, b Hit) int {
-			return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Doc, b.Doc))
-		})
+		sortHits(all)
 	}
 	return all[:min(k, len(all))]
 }

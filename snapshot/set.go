@@ -56,6 +56,7 @@ type Info struct {
 	Texts      int              `json:"texts"`
 	Embedded   int              `json:"embedded"`            // how many of Texts the configured embedder has embedded
 	Sentences  int              `json:"sentences,omitempty"` // how many skills the contextual encoder has embedded
+	Unencoded  int              `json:"unencoded,omitempty"` // how many texts it should embed, but has not yet
 	Found      int              `json:"found"`               // number of SKILL.md files
 }
 

@@ -61,6 +61,8 @@ type Document struct {
 	Terms   skill.Terms
 	Sketch  []byte // summary of the body, to find copies
 	Vectors Vectors
+
+	Examples [][]float32 // vectors of its examples in the space Sentences
 }
 
 // A Snapshot is an open file. It is immutable, and several goroutines may use it.

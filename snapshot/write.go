@@ -189,7 +189,7 @@ func (w *writer) add(d *Document) error {
 	docs.buf = w.appendDocument(docs.buf, d)
 	w.docEnds = append(w.docEnds, docs.size())
 	facts.buf = appendFacts(facts.buf, d)
-	err := errors.Join(docs.spill(), facts.spill(), sketches.spill())
+	err := errors.Join(docs.spill(), facts.spill(), sketches.spill(), w.addExamples(doc, d.Examples))
 	for s := range Spaces {
 		err = errors.Join(err, w.addVectors(s, doc, d.Vectors.of(s)))
 	}

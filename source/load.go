@@ -62,6 +62,11 @@ func (m *Manifest) parse(label, location, folder string, limits skill.Limits) (*
 	sk.Source, sk.Location = label, location
 	sk.Files, sk.Digest, sk.TextDigest = m.Files, m.Digest, m.TextDigest()
 	sk.Problems = append(sk.Problems, m.Problems...)
+	for _, e := range m.evals {
+		if e.Trigger {
+			sk.AddExample(e.Prompt)
+		}
+	}
 	if !m.Partial {
 		sk.Problems = append(sk.Problems, m.missing(sk.Body, sk.BodyLine)...)
 	}

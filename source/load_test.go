@@ -23,7 +23,8 @@ import (
 func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
 func TestLoad(t *testing.T) {
-	dir := folder(t, map[string]string{"a/SKILL.md": doc("a"), "a/scripts/run.sh": "echo", "a/b.txt": "", "a/.git/config": "secret"})
+	dir := folder(t, map[string]string{"a/SKILL.md": doc("a"), "a/scripts/run.sh": "echo", "a/b.txt": "", "a/.git/config": "secret",
+		"a/evals/b.json": `{"should_trigger":["second"],"should_not_trigger":["never"]}`, "a/evals/a.json": `["first", "Second "]`, "a/evals/odd.json": "{"})
 	sk := load(t, open(t, dir, &source.Options{Label: "test"}), "a/SKILL.md")
 	if sk.Source != "test" || sk.Dir() != "a" || sk.File() != "SKILL.md" || sk.Name != "a" || sk.Location != filepath.Join(dir, "a", "SKILL.md") {
 		t.Errorf("got %q in %q of %q, named %q, at %q", sk.File(), sk.Dir(), sk.Source, sk.Name, sk.Location)
@@ -31,6 +32,9 @@ func TestLoad(t *testing.T) {
 	files := []skill.File{
 		{Path: "SKILL.md", Size: int64(len(doc("a"))), SHA256: sum(doc("a"))},
 		{Path: "b.txt", SHA256: sum("")},
+		{Path: "evals/a.json", Size: 20, SHA256: sum(`["first", "Second "]`)},
+		{Path: "evals/b.json", Size: 60, SHA256: sum(`{"should_trigger":["second"],"should_not_trigger":["never"]}`)},
+		{Path: "evals/odd.json", Size: 1, SHA256: sum("{")},
 		{Path: "scripts/run.sh", Size: 4, SHA256: sum("echo")},
 	}
 	if diff := cmp.Diff(files, sk.Files); diff != "" {
@@ -38,6 +42,9 @@ func TestLoad(t *testing.T) {
 	}
 	if !strings.Contains(sk.Body, "Body of a.") || !strings.HasPrefix(sk.Digest, "sha256:") || len(sk.Digest) != 7+64 {
 		t.Errorf("body %q, digest %q", sk.Body, sk.Digest)
+	}
+	if want := []string{"first", "Second"}; !slices.Equal(sk.Examples, want) {
+		t.Errorf("examples %q, want %q: those of the evals that should trigger", sk.Examples, want)
 	}
 	if list := problems(sk); len(list) > 0 {
 		t.Errorf("problems %v", list)

@@ -18,6 +18,7 @@ import (
 const (
 	maxHash    = 16 << 20 // bytes of one file
 	maxHashAll = 64 << 20 // bytes of one skill
+	maxEvals   = 1 << 20  // bytes of a file of evals, of which more is kept than the hash
 )
 
 // A Manifest is the contents of a skill's folder after all files were read: a
@@ -30,6 +31,7 @@ type Manifest struct {
 	Digest string // over the instructions and the list of files, see skill.Meta.Digest
 
 	textDigest string
+	evals      []skill.Eval // in its files of evals, as far as those can be used
 }
 
 // TextDigest returns the digest of Text, see skill.Meta.TextDigest.
@@ -92,7 +94,7 @@ func (m *Manifest) read(open func(name string) (fs.File, error)) error {
 	if err := m.readText(open); err != nil {
 		return err
 	}
-	h := hasher{open: open}
+	h := hasher{open: open, evals: &m.evals}
 	files := make([]skill.File, 0, len(m.Files))
 	for _, f := range m.Files {
 		if f.SHA256 != "" && f.Path != m.File {
@@ -151,6 +153,7 @@ type hasher struct {
 	open   func(name string) (fs.File, error)
 	hashed int64 // bytes so far
 	buf    []byte
+	evals  *[]skill.Eval // gets those of the files that are hashed
 }
 
 var errTooLargeToHash = fmt.Errorf("too many to hash; the limits are %d in a file and %d in a skill", maxHash, maxHashAll)
@@ -168,8 +171,16 @@ func (h *hasher) hash(f *skill.File) error {
 	defer file.Close()
 	h.buf = slices.Grow(h.buf[:0], int(min(max(f.Size+1, leastRead), mostRead)))
 	sum := sha256.New()
-	n, err := io.CopyBuffer(sum, io.LimitReader(file, maxHash), h.buf[:cap(h.buf)])
+	to, text := io.Writer(sum), new(bytes.Buffer)
+	if skill.IsEvals(f.Path) && f.Size <= maxEvals {
+		to = io.MultiWriter(sum, text)
+	}
+	n, err := io.CopyBuffer(to, io.LimitReader(file, maxHash), h.buf[:cap(h.buf)])
 	h.hashed += n
+	if err == nil && text.Len() > 0 {
+		list, _ := skill.ParseEvals(text.Bytes()) // "skills evals" reports what cannot be used
+		*h.evals = append(*h.evals, list...)
+	}
 	if err == nil {
 		f.Size, f.SHA256 = n, hex.EncodeToString(sum.Sum(nil))
 	}

@@ -70,19 +70,19 @@ type Announcer interface {
 	BeforeChange(f func() error)
 }
 
-// A Space is what one model makes: a vector of each of the first Texts texts of a skill; 0 means
-// of all.
+// A Space is what one model makes: a vector of each text of a skill whose ordinal is at least From
+// and below To, see Text; a To of 0 means no limit.
 type Space struct {
-	Model string
-	Texts int
+	Model    string
+	From, To int
 }
 
-// Most returns the number of texts of a skill that count.
-func (s Space) Most() int {
-	if s.Texts == 0 {
+// End returns To, or a number above all ordinals.
+func (s Space) End() int {
+	if s.To == 0 {
 		return math.MaxInt32
 	}
-	return s.Texts
+	return s.To
 }
 
 // A Reader reads a catalog. If the context has ended, a call returns the context's error.

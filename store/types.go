@@ -2,7 +2,9 @@ package store
 
 import (
 	"cmp"
+	"iter"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/skill"
@@ -101,7 +103,9 @@ type Record struct {
 	NameKey string       // two names with the same key are the same name
 	Fields  skill.Fields // for engines that rank by text
 	Ranked
-	Texts [][]byte // hashes of the texts that get a vector each; the first is the description
+	// Hashes of the texts that get a vector each, see Text: of the description and what follows it,
+	// and of the examples.
+	Texts, Examples [][]byte
 
 	// Set by Pack. Body and PackedTerms are nil if the skill is refused.
 	Body, Problems, PackedTerms []byte
@@ -122,13 +126,29 @@ type Ranking struct {
 // A Text is one text of a skill. Each text has its own vector.
 type Text struct {
 	Row     int64 // row of the skill
-	Ordinal int   // 0 is the description
+	Ordinal int   // 0 is the description, what follows it has 1 and so on, the examples -1 and so on
 	Hash    []byte
+}
+
+// Ordinals returns the hashes of all texts by their ordinals, in rising order of these.
+func (r *Record) Ordinals() iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		for i, hash := range slices.Backward(r.Examples) {
+			if !yield(-1-i, hash) {
+				return
+			}
+		}
+		for i, hash := range r.Texts {
+			if !yield(i, hash) {
+				return
+			}
+		}
+	}
 }
 
 // A Vector is the vector of one text of a skill.
 type Vector struct {
-	Ordinal int // 0 is the description
+	Ordinal int // see Text
 	Values  []float32
 }
 

@@ -18,6 +18,7 @@ func termName(term string) string {
 		"text":               "words of the text",
 		"description vector": "meaning of the description",
 		"full vector":        "meaning of the text",
+		"example":            "near to what people say when they want it",
 		"sentence vector":    "meaning as a whole sentence",
 		"name":               "words of the name",
 		"certain trigger":    "has a certain trigger",

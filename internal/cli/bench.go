@@ -20,9 +20,10 @@ import (
 const benchHelp = `Bench measures relevance and speed on labelled prompts, through the code that
 serves real ones. Each corpus is indexed in a temporary file; your catalog stays
 as it is. A set is a folder with
-  corpus.jsonl   {"id", "name", "description", "body", "tags", "triggers"} on
-                 each line, the last with lists "keywords", "verbs" and
-                 "patterns"; a second skill of a name is called NAME-2
+  corpus.jsonl   {"id", "name", "description", "body", "tags", "examples",
+                 "triggers"} on each line, the last with lists "keywords",
+                 "verbs" and "patterns"; a second skill of a name is called
+                 NAME-2
   queries.jsonl  {"id", "query", "kind", "lang", "style", "owner_skill"} on
                  each line, the last four optional
   qrels.tsv      query ID, skill ID and relevance on each line, separated by

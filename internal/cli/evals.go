@@ -16,6 +16,9 @@ files in the folder evals of the skill, evals/*.json, in one of these forms:
 "query" or "input" may stand for "prompt", and "prompts" for "evals". Other
 fields are left alone.
 
+The prompts that need the skill are also examples, which help to find it for
+similar ones. Here each of them is tried as if it were none.
+
   skills evals NAME           is the skill offered for each of its prompts?
   skills evals                the same for all skills, with measures
   skills evals --write NAME   let your model write prompts for a skill

@@ -68,7 +68,9 @@ texts into files of their own, to which SKILL.md refers.
   skills test NAME            do its scripts work? See "skills help test"
 
 A prompt that is below the rate lacks evidence: put its words into the
-description, or into triggers in the frontmatter, a list of keywords. Where a
+description, or into triggers in the frontmatter, a list of keywords. Prompts
+that the skill is for count as examples: up to five in metadata.examples, and
+those of its evals. Where a
 skill loses to another one, say in each description what only this skill does,
 and when to use the other one.`
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -29,10 +28,10 @@ type askedPrompt struct {
 func (c *contents) evalPrompts() []string {
 	var prompts []string
 	for _, name := range c.names {
-		if !evals.IsFile(name) {
+		if !skill.IsEvals(name) {
 			continue
 		}
-		list, err := evals.Parse([]byte(c.text[name]))
+		list, err := skill.ParseEvals([]byte(c.text[name]))
 		if err != nil {
 			continue // "skills evals" reports it
 		}

@@ -56,7 +56,7 @@ type Outcome struct {
 // Ask asks one prompt of a skill with an ID.
 func (j *Judge) Ask(ctx context.Context, id string, p Prompt) (Outcome, error) {
 	o := Outcome{ID: p.ID, Skill: id, Prompt: p.Prompt, Trigger: p.Trigger}
-	block, err := j.Catalog.Block(ctx, p.Prompt, contextprovider.Budget{Offer: contextprovider.Relevant, Disturb: j.Disturb, Threshold: j.Threshold}, j.Agent)
+	block, err := j.Catalog.Block(ctx, p.Prompt, contextprovider.Budget{Offer: contextprovider.Relevant, Disturb: j.Disturb, Threshold: j.Threshold, Trial: true}, j.Agent)
 	if err != nil {
 		return o, fmt.Errorf("asking %s: %w", p.ID, err)
 	}
@@ -65,7 +65,7 @@ func (j *Judge) Ask(ctx context.Context, id string, p Prompt) (Outcome, error) {
 		o.Result, o.Right = Offered, p.Trigger
 		return o, nil
 	}
-	why, err := j.Catalog.Why(ctx, id, search.Query{Text: p.Prompt, Agent: j.Agent, Disturb: j.Disturb, Threshold: j.Threshold})
+	why, err := j.Catalog.Why(ctx, id, search.Query{Text: p.Prompt, Agent: j.Agent, Disturb: j.Disturb, Threshold: j.Threshold, Trial: true})
 	if err != nil {
 		return o, fmt.Errorf("asking %s: %w", p.ID, err)
 	}

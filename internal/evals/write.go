@@ -17,6 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // Bounds of what is sent to a model and taken from it, in characters and prompts.
@@ -68,7 +69,7 @@ type Written struct {
 	Proposal string         `json:"proposal,omitempty"` // ID; "" if there is an Error
 	State    proposal.State `json:"state,omitempty"`    // of the proposal: rejected if the same was rejected before
 	File     string         `json:"file,omitempty"`     // that the proposal adds to the skill's folder
-	Prompts  []Eval         `json:"prompts"`
+	Prompts  []skill.Eval   `json:"prompts"`
 	LeftOut  []LeftOut      `json:"left_out,omitempty"`
 	Locked   string         `json:"locked,omitempty"` // why the skill cannot be changed where it is
 	Error    string         `json:"error,omitempty"`
@@ -137,7 +138,7 @@ func (w *Writer) Write(ctx context.Context, skills []search.Entry, each func(Wri
 
 // write proposes evals for one skill.
 func (w *Writer) write(ctx context.Context, e *search.Entry) (Written, error) {
-	out := Written{Skill: e.ID, Prompts: []Eval{}}
+	out := Written{Skill: e.ID, Prompts: []skill.Eval{}}
 	if err := w.Box.Locked(e); err != nil {
 		out.Locked = err.Error()
 	}
@@ -167,7 +168,7 @@ func (w *Writer) file(ctx context.Context, id string) (string, error) {
 		return slices.ContainsFunc(in.Files, func(f contextprovider.Resource) bool { return is(f.Path) })
 	}
 	name := "evals/evals.json"
-	if has(IsFile) {
+	if has(skill.IsEvals) {
 		name = "evals/written.json"
 	}
 	for n := 2; has(func(other string) bool { return other == name }); n++ {
@@ -177,7 +178,7 @@ func (w *Writer) file(ctx context.Context, id string) (string, error) {
 }
 
 // ask returns the prompts that the model writes for a skill, and those that are left out.
-func (w *Writer) ask(ctx context.Context, e *search.Entry, had []Prompt) ([]Eval, []LeftOut, error) {
+func (w *Writer) ask(ctx context.Context, e *search.Entry, had []Prompt) ([]skill.Eval, []LeftOut, error) {
 	body, err := w.Library.Body(ctx, e.ID, w.Who.Agent)
 	if err != nil {
 		return nil, nil, err
@@ -205,8 +206,8 @@ func (w *Writer) ask(ctx context.Context, e *search.Entry, had []Prompt) ([]Eval
 
 // take returns the prompts of an answer that can be proposed for a skill of a name, and those
 // that cannot. An answer without a prompt that needs the skill is an error.
-func take(answer, name string, had []Prompt) (list []Eval, left []LeftOut, err error) {
-	parsed, err := Parse([]byte(object(answer)))
+func take(answer, name string, had []Prompt) (list []skill.Eval, left []LeftOut, err error) {
+	parsed, err := skill.ParseEvals([]byte(object(answer)))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -278,7 +279,7 @@ func names(prompt, name string) bool {
 }
 
 // encode returns a file of evals.
-func encode(list []Eval) []byte {
+func encode(list []skill.Eval) []byte {
 	f := struct {
 		ShouldTrigger    []string `json:"should_trigger"`
 		ShouldNotTrigger []string `json:"should_not_trigger,omitempty"`
@@ -305,14 +306,14 @@ func added(name string, data []byte) string {
 }
 
 // why says why evals are proposed.
-func (w *Writer) why(list []Eval) string {
+func (w *Writer) why(list []skill.Eval) string {
 	wanted := Wanted(list)
 	return fmt.Sprintf("Prompts with which to try the skill, written by %s: %d that should lead to it, %d that should not. Read each of them: a wrong eval misleads whoever goes by it.",
 		cmp.Or(tidy.Line(w.Name), "a model"), wanted, len(list)-wanted)
 }
 
 // Wanted returns how many of some evals should lead to their skill.
-func Wanted(list []Eval) int {
+func Wanted(list []skill.Eval) int {
 	n := 0
 	for _, e := range list {
 		if e.Trigger {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/internal/tidy"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 func TestNames(t *testing.T) {
@@ -37,7 +38,7 @@ func FuzzTake(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	had := []Prompt{{Eval: Eval{Prompt: " had\nit "}}}
+	had := []Prompt{{Eval: skill.Eval{Prompt: " had\nit "}}}
 	f.Fuzz(func(t *testing.T, answer string) {
 		list, _, err := take(answer, "my-skill", had)
 		if err != nil {
@@ -53,7 +54,7 @@ func FuzzTake(f *testing.F) {
 		if n := Wanted(list); n < 1 || n > maxWanted || len(list)-n > maxNotWant {
 			t.Errorf("%d of %d prompts should trigger", n, len(list))
 		}
-		byTrigger := func(a, b Eval) int {
+		byTrigger := func(a, b skill.Eval) int {
 			if a.Trigger == b.Trigger {
 				return 0
 			} else if a.Trigger {
@@ -62,7 +63,7 @@ func FuzzTake(f *testing.F) {
 			return 1
 		}
 		slices.SortStableFunc(list, byTrigger)
-		if again, err := Parse(encode(list)); err != nil || !slices.Equal(again, list) {
+		if again, err := skill.ParseEvals(encode(list)); err != nil || !slices.Equal(again, list) {
 			t.Errorf("%+v are read as %+v: %v", list, again, err)
 		}
 	})

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -99,13 +99,13 @@ func description(files proposal.Files, name string) string {
 func evalsOf(files proposal.Files) (list []string) {
 	var names []string
 	for name := range files {
-		if evals.IsFile(name) {
+		if skill.IsEvals(name) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		prompts, err := evals.Parse(files[name].Data)
+		prompts, err := skill.ParseEvals(files[name].Data)
 		if err != nil {
 			continue // "skills evals" reports it
 		}
@@ -120,7 +120,7 @@ func evalsOf(files proposal.Files) (list []string) {
 
 // rankIn returns the place of a skill among the hits of a prompt; 0 means that it has none.
 func rankIn(ctx context.Context, c *repertoire.Catalog, text, label, dir string) (int, error) {
-	answer, err := c.Search(ctx, repertoire.Query{Text: text, Limit: ranked})
+	answer, err := c.Search(ctx, repertoire.Query{Text: text, Limit: ranked, Trial: true})
 	for i, h := range answer.Hits {
 		if h.Source == label && h.Dir() == dir {
 			return i + 1, err

@@ -245,7 +245,7 @@ type kept struct {
 	source      int64
 	stamp       string
 	ranked      store.Ranked
-	texts       [][]byte
+	texts       []store.Text // without Row
 
 	body, problems []byte // packed by store.Record.Pack
 }

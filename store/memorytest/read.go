@@ -124,13 +124,13 @@ func (r reader) vectors(ctx context.Context, model string, row int64) ([]store.V
 		return nil, err
 	}
 	var list []store.Vector
-	for i, hash := range k.texts {
-		if packed, ok := c.models[model][string(hash)]; ok {
+	for _, t := range k.texts {
+		if packed, ok := c.models[model][string(t.Hash)]; ok {
 			values, err := store.UnpackVector(packed)
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, store.Vector{Ordinal: i, Values: values})
+			list = append(list, store.Vector{Ordinal: t.Ordinal, Values: values})
 		}
 	}
 	return list, nil
@@ -152,12 +152,22 @@ func (r reader) Changes(ctx context.Context, since store.Generation, model strin
 	return slices.Compact(rows), true, nil
 }
 
+// in returns the texts of a skill that are in a space.
+func (k *kept) in(s store.Space) (list []store.Text) {
+	for _, t := range k.texts {
+		if t.Ordinal >= s.From && t.Ordinal < s.End() {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
 // unembedded returns the texts of a skill in a space that have no vector.
 func (c *catalog) unembedded(s store.Space, k *kept) []store.Text {
 	var list []store.Text
-	for i, hash := range k.texts[:min(s.Most(), len(k.texts))] {
-		if _, ok := c.models[s.Model][string(hash)]; !ok {
-			list = append(list, store.Text{Row: k.Row, Ordinal: i, Hash: hash})
+	for _, t := range k.in(s) {
+		if _, ok := c.models[s.Model][string(t.Hash)]; !ok {
+			list = append(list, store.Text{Row: k.Row, Ordinal: t.Ordinal, Hash: t.Hash})
 		}
 	}
 	return list
@@ -183,7 +193,7 @@ func (r reader) Unembedded(ctx context.Context, s store.Space, before int64, lim
 func (r reader) Coverage(ctx context.Context, s store.Space, rows []int64) (texts, embedded int, err error) {
 	c, err := r.at(ctx)
 	for _, k := range c.find(rows) {
-		n := min(s.Most(), len(k.texts))
+		n := len(k.in(s))
 		texts += n
 		embedded += n - len(c.unembedded(s, k))
 	}

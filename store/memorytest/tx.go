@@ -76,7 +76,10 @@ func (t *tx) PutSkill(source int64, r *store.Record) (int64, error) {
 	k.Meta, k.NameKey, k.Refused = r.Skill.Meta, r.NameKey, r.Refused
 	k.Path = r.Path
 	if !r.Refused {
-		k.body, k.ranked, k.texts = r.Body, r.Ranked, r.Texts
+		k.body, k.ranked = r.Body, r.Ranked
+		for i, hash := range r.Ordinals() {
+			k.texts = append(k.texts, store.Text{Ordinal: i, Hash: hash})
+		}
 	}
 	for row, old := range t.c.skills {
 		if old.source == source && old.Path == r.Path {
@@ -168,7 +171,7 @@ func (t *tx) PutVectors(model string, hashes, vectors [][]byte) error {
 		}
 	}
 	for row, k := range t.c.skills {
-		if slices.ContainsFunc(k.texts, func(hash []byte) bool { return differ[string(hash)] }) {
+		if slices.ContainsFunc(k.texts, func(x store.Text) bool { return differ[string(x.Hash)] }) {
 			t.note(subject{row, true, model})
 		}
 	}
@@ -178,8 +181,8 @@ func (t *tx) PutVectors(model string, hashes, vectors [][]byte) error {
 func (t *tx) PruneVectors() error {
 	used := make(map[string]bool)
 	for _, k := range t.c.skills {
-		for _, hash := range k.texts {
-			used[string(hash)] = true
+		for _, x := range k.texts {
+			used[string(x.Hash)] = true
 		}
 	}
 	for _, vectors := range t.c.models {

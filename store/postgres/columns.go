@@ -76,7 +76,7 @@ func textColumns(rows []int64, puts map[int64]put) pgx.NamedArgs {
 		if p.Refused {
 			continue
 		}
-		for i, hash := range p.Texts {
+		for i, hash := range p.Ordinals() {
 			skills, ordinals, hashes = append(skills, row), append(ordinals, int32(i)), append(hashes, hash)
 		}
 	}

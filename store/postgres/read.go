@@ -236,7 +236,7 @@ func (r reader) Vectors(ctx context.Context, model string, rows []int64) (map[in
 
 // Unembedded implements store.Reader.
 func (r reader) Unembedded(ctx context.Context, s store.Space, before int64, limit int) ([]store.Text, error) {
-	args := pgx.NamedArgs{"model": []byte(s.Model), "texts": s.Most(), "before": cmp.Or(before, math.MaxInt64), "limit": limit}
+	args := pgx.NamedArgs{"model": []byte(s.Model), "from": s.From, "end": s.End(), "before": cmp.Or(before, math.MaxInt64), "limit": limit}
 	return query(ctx, r, "unembedded", args, func(row pgx.Rows) (t store.Text, err error) {
 		err = row.Scan(&t.Row, &t.Ordinal, &t.Hash)
 		return t, err
@@ -245,7 +245,7 @@ func (r reader) Unembedded(ctx context.Context, s store.Space, before int64, lim
 
 // Coverage implements store.Reader.
 func (r reader) Coverage(ctx context.Context, s store.Space, rows []int64) (texts, embedded int, err error) {
-	name, args := "coverage", pgx.NamedArgs{"model": []byte(s.Model), "texts": s.Most()}
+	name, args := "coverage", pgx.NamedArgs{"model": []byte(s.Model), "from": s.From, "end": s.End()}
 	if rows != nil {
 		name, args["rows"] = "coverage_of", rows
 	}

@@ -221,7 +221,7 @@ func (db *DB) Unembedded(ctx context.Context, s store.Space, before int64, limit
 		err := rows.Scan(&t.Row, &t.Ordinal, &t.Hash)
 		list = append(list, t)
 		return err
-	}, sql.Named("model", s.Model), sql.Named("texts", s.Most()), sql.Named("before", cmp.Or(before, math.MaxInt64)), sql.Named("limit", limit))
+	}, sql.Named("model", s.Model), sql.Named("from", s.From), sql.Named("end", s.End()), sql.Named("before", cmp.Or(before, math.MaxInt64)), sql.Named("limit", limit))
 	return list, err
 }
 
@@ -239,7 +239,7 @@ func (db *DB) Models(ctx context.Context) ([]store.Model, error) {
 
 // Coverage implements store.Reader.
 func (db *DB) Coverage(ctx context.Context, s store.Space, ids []int64) (texts, embedded int, err error) {
-	statement, args := "coverage", []any{sql.Named("model", s.Model), sql.Named("texts", s.Most())}
+	statement, args := "coverage", []any{sql.Named("model", s.Model), sql.Named("from", s.From), sql.Named("end", s.End())}
 	if ids != nil {
 		statement, args = "coverage_of", append(args, sql.Named("rows", jsonArray(ids)))
 	}

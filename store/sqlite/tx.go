@@ -265,7 +265,7 @@ func (t *Tx) putParts(id int64, r *store.Record) error {
 	if _, err := t.exec("put_ranked", row, sql.Named("terms", r.PackedTerms), sql.Named("sketch", append([]byte{}, r.Sketch...))); err != nil {
 		return err
 	}
-	for i, hash := range r.Texts {
+	for i, hash := range r.Ordinals() {
 		if _, err := t.exec("put_text", row, sql.Named("ordinal", i), sql.Named("hash", hash)); err != nil {
 			return err
 		}

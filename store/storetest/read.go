@@ -53,6 +53,7 @@ func testRoundTrip(t *testing.T, s store.Store) {
 			Tokens: 7, Digest: "d", TextDigest: "t", Tags: []string{"a,b", `"`},
 			Needs:    skill.Needs{Skills: []string{"other"}, Either: []string{"a"}, Optional: []string{"b"}, Commands: []string{"c", `"`}, AnyOf: []string{"d"}, Env: []string{"E"}},
 			Triggers: skill.Triggers{Keywords: []string{"a b", `"`}, Verbs: []string{"c"}, Patterns: []string{`d\d`}},
+			Examples: []string{"fill in, please", `"`},
 		},
 		Body:        r.Skill.Body,
 		Frontmatter: map[string]any{"name": "pdf", "nested": map[string]any{"list": []any{"x", true, nil}}},

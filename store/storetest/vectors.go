@@ -57,6 +57,7 @@ func twoSkills(t *testing.T, s store.Store) (rows []int64) {
 	one, two, three := []byte("one"), []byte("two"), []byte("three")
 	a, b := Record("pdf", "d", "b"), Record("csv", "d", "b")
 	a.Texts, b.Texts = [][]byte{one, two}, [][]byte{two, three}
+	b.Examples = [][]byte{[]byte("example"), one}
 	rows = Put(t, s, store.Source{Label: "a"}, a, b)
 	Update(t, s, func(tx store.Tx) error {
 		err1 := tx.PutVectors("m", [][]byte{two, one}, Packed([]float32{9}, []float32{1}))
@@ -72,7 +73,7 @@ func testVectorsByModel(t *testing.T, s store.Store) {
 		return fmt.Sprintf("%d/%d: %s", rows[row], ordinal, values)
 	}
 	readers(t, s, func(in store.Reader) {
-		wants(t, "model m", []string{at(0, 0, "[1.0]"), at(0, 1, "[2.0]"), at(1, 0, "[2.0]")})(vectors(t, in, "m"), nil)
+		wants(t, "model m", []string{at(0, 0, "[1.0]"), at(0, 1, "[2.0]"), at(1, -2, "[1.0]"), at(1, 0, "[2.0]")})(vectors(t, in, "m"), nil)
 		wants(t, "model n", []string{at(0, 1, "[5.0 -5.0]"), at(1, 0, "[5.0 -5.0]")})(vectors(t, in, "n"), nil)
 		wants(t, "an absent model", []string{})(vectors(t, in, "absent"), nil)
 		models, err := in.Models(t.Context())
@@ -93,25 +94,27 @@ func testSpaces(t *testing.T, s store.Store) {
 			missing int
 		}{
 			{store.Space{Model: "first"}, nil, "1 of 4", 3},
-			{store.Space{Model: "first", Texts: 1}, nil, "1 of 2", 1},
-			{store.Space{Model: "first", Texts: 1}, rows[1:], "0 of 1", 1},
-			{store.Space{Model: "m", Texts: 1}, nil, "2 of 2", 0},
-			{store.Space{Model: "absent", Texts: 1}, nil, "0 of 2", 2},
+			{store.Space{Model: "first", To: 1}, nil, "1 of 2", 1},
+			{store.Space{Model: "first", To: 1}, rows[1:], "0 of 1", 1},
+			{store.Space{Model: "first", From: -2, To: 1}, rows[1:], "1 of 3", 2},
+			{store.Space{Model: "first", From: -1, To: 1}, nil, "1 of 3", 2},
+			{store.Space{Model: "m", To: 1}, nil, "2 of 2", 0},
+			{store.Space{Model: "absent", To: 1}, nil, "0 of 2", 2},
 		} {
 			texts, embedded, err := in.Coverage(t.Context(), c.space, c.rows)
 			wants(t, fmt.Sprint("coverage of ", c.space, c.rows), c.want)(fmt.Sprintf("%d of %d", embedded, texts), err)
 			missing, err := in.Unembedded(t.Context(), c.space, 0, 9)
 			wants(t, fmt.Sprint("without a vector in ", c.space), c.missing)(len(missing), err)
 			for _, text := range missing {
-				if c.space.Texts == 1 && text.Ordinal != 0 {
+				if text.Ordinal < c.space.From || text.Ordinal >= c.space.End() {
 					t.Errorf("%v: text %d of a skill lacks a vector, but does not count", c.space, text.Ordinal)
 				}
 			}
 		}
 		found, err := in.Vectors(t.Context(), "first", append(rows, 99))
-		wants(t, "vectors", map[int64][]store.Vector{rows[0]: {{Ordinal: 0, Values: []float32{1}}}})(found, err)
+		wants(t, "vectors", map[int64][]store.Vector{rows[0]: {{Ordinal: 0, Values: []float32{1}}}, rows[1]: {{Ordinal: -2, Values: []float32{1}}}})(found, err)
 		found, err = in.Vectors(t.Context(), "m", rows[1:])
-		wants(t, "vectors of one row", map[int64][]store.Vector{rows[1]: {{Ordinal: 0, Values: []float32{2}}}})(found, err)
+		wants(t, "vectors of one row", map[int64][]store.Vector{rows[1]: {{Ordinal: -2, Values: []float32{1}}, {Ordinal: 0, Values: []float32{2}}}})(found, err)
 		found, err = in.Vectors(t.Context(), "absent", rows)
 		wants(t, "vectors of an absent model", 0)(len(found), err)
 	})

@@ -2,7 +2,7 @@
 -- skill that cannot be embedded does not block the others.
 WITH missing AS (
   SELECT t.skill, t.ordinal, t.hash FROM repertoire.texts t
-  WHERE t.catalog = @catalog AND t.skill < @before AND t.ordinal < @texts AND NOT EXISTS (
+  WHERE t.catalog = @catalog AND t.skill < @before AND t.ordinal >= @from AND t.ordinal < @end AND NOT EXISTS (
     SELECT 1 FROM repertoire.vectors v WHERE v.catalog = @catalog AND v.hash = t.hash
       AND v.model = (SELECT id FROM repertoire.models WHERE catalog = @catalog AND name = @model))
 )

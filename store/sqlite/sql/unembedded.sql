@@ -7,9 +7,9 @@ SELECT t.skill_id, t.ordinal, t.hash
 FROM texts t
 WHERE t.skill_id IN (
     SELECT DISTINCT t.skill_id FROM texts t
-    WHERE t.skill_id < :before AND t.ordinal < :texts
+    WHERE t.skill_id < :before AND t.ordinal >= :from AND t.ordinal < :end
       AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.model_id = (SELECT id FROM model) AND v.hash = t.hash)
     ORDER BY t.skill_id DESC LIMIT :limit)
-  AND t.ordinal < :texts
+  AND t.ordinal >= :from AND t.ordinal < :end
   AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.model_id = (SELECT id FROM model) AND v.hash = t.hash)
 ORDER BY t.skill_id DESC, t.ordinal DESC

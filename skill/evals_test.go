@@ -1,4 +1,4 @@
-package evals_test
+package skill_test
 
 import (
 	"strings"
@@ -6,24 +6,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/repertoire-skills/repertoire/internal/evals"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
-func TestParse(t *testing.T) {
-	yes := []evals.Eval{{"a", true}}
+func TestParseEvals(t *testing.T) {
+	yes := []skill.Eval{{"a", true}}
 	for _, tt := range []struct {
 		text string
-		want []evals.Eval
+		want []skill.Eval
 		err  string
 	}{
-		{`{"should_trigger":["a"],"should_not_trigger":["b"]}`, []evals.Eval{{"a", true}, {"b", false}}, ""},
-		{`{"should_not_trigger":[{"prompt":"b"}]}`, []evals.Eval{{"b", false}}, ""},
+		{`{"should_trigger":["a"],"should_not_trigger":["b"]}`, []skill.Eval{{"a", true}, {"b", false}}, ""},
+		{`{"should_not_trigger":[{"prompt":"b"}]}`, []skill.Eval{{"b", false}}, ""},
 		{`{"skill_name":"x","evals":[{"id":1,"prompt":"a","expected_output":"z"}]}`, yes, ""},
-		{`{"evals":[{"query":"a","should_trigger":true},{"input":"b","should_trigger":false}]}`, []evals.Eval{{"a", true}, {"b", false}}, ""},
+		{`{"evals":[{"query":"a","should_trigger":true},{"input":"b","should_trigger":false}]}`, []skill.Eval{{"a", true}, {"b", false}}, ""},
 		{`["a"]`, yes, ""},
 		{"\ufeff [{\"query\":\"a\"}] ", yes, ""},
 		{`[{"prompt":"a"},{"prompt":" "},{"files":[]}]`, yes, ""},
-		{`{"prompts":["a",{"prompt":"b","should_trigger":false}]}`, []evals.Eval{{"a", true}, {"b", false}}, ""},
+		{`{"prompts":["a",{"prompt":"b","should_trigger":false}]}`, []skill.Eval{{"a", true}, {"b", false}}, ""},
 		{`{}`, nil, "no prompts"},
 		{`[]`, nil, "no prompts"},
 		{``, nil, "line 1: unexpected end"},
@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 		{`{"evals":"a"}`, nil, "cannot unmarshal"},
 		{`"a"`, nil, "cannot unmarshal"},
 	} {
-		got, err := evals.Parse([]byte(tt.text))
+		got, err := skill.ParseEvals([]byte(tt.text))
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.text, diff)
 		}
@@ -43,12 +43,12 @@ func TestParse(t *testing.T) {
 }
 
 // FuzzParse: no file does harm, and each prompt that is read can be asked.
-func FuzzParse(f *testing.F) {
+func FuzzParseEvals(f *testing.F) {
 	for _, text := range []string{`["a", {"prompt": "b"}]`, `{"should_trigger":["a"],"should_not_trigger":[{"query":"b"}]}`, `{"evals":[{"input":"a","should_trigger":null}],"prompts":"x"}`, "\ufeff[", "null", `{"evals":[null]}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		list, err := evals.Parse(data)
+		list, err := skill.ParseEvals(data)
 		if (err == nil) != (len(list) > 0) {
 			t.Errorf("%d prompts, error %v", len(list), err)
 		}
