@@ -70,7 +70,7 @@ var layers = map[string][]string{
 	"internal/wellknown":  {"skill", "search", "contextprovider", "internal/tidy"},
 	"internal/words":      {"internal/tidy"},
 	"internal/tidy":       {},
-	"usage":               {"search", "internal/tidy"},
+	"usage":               {"embed", "search", "store", "internal/atomicfile", "internal/tidy"},
 	"internal/edit":       {"internal/client", "internal/lazyregexp"},
 	"proposal":            {"skill", "search", "source", "internal/atomicfile", "internal/regular", "internal/words", "internal/tidy"},
 	"proposal/check":      {".", "internal/config", "internal/doctor", "internal/evals", "internal/scratch", "proposal", "skill", "source"},

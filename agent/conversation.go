@@ -156,7 +156,9 @@ func (c *Conversation) block(ctx context.Context, prompt string, budget contextp
 	if err != nil {
 		return b, err
 	}
-	c.note(usage.Event{Kind: usage.Offered, Skills: usage.Named(idsOf(b.Fitting())...), Tokens: b.Tokens, Wording: b.Wording})
+	e := usage.Answered(usage.Offered, prompt, &b.Ranking)
+	e.Skills, e.Tokens, e.Wording = usage.Named(idsOf(b.Fitting())...), b.Tokens, b.Wording
+	c.note(e)
 	return b, nil
 }
 

@@ -91,7 +91,9 @@ func searchSkills(ctx context.Context, s *acts, in tool.Arguments) (Reply, error
 	if err != nil {
 		return Reply{}, err
 	}
-	s.note(usage.Event{Kind: usage.Searched, Skills: usage.Named(idsOf(answer.Hits)...), Prompt: q.Text})
+	e := usage.Answered(usage.Searched, q.Text, &answer.Ranking)
+	e.Skills = usage.Named(idsOf(answer.Hits)...)
+	s.note(e)
 	r := searchResult{
 		Skills: foundOf(answer.Hits), NothingFits: len(answer.Hits) == 0, Unfit: answer.Unfit, Part: search.PartOf(answer.Unread), Ranking: answer.Mode,
 		Wanted: figures.Rounded(answer.Demand.Probability), Threshold: figures.Rounded(answer.Threshold),
@@ -182,7 +184,6 @@ type Prompt struct {
 
 func suggestSkills(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) {
 	p := Prompt{Text: intent.Typed(in.Text("prompt")), Dir: in.Text("cwd"), Session: in.Text("session")}
-	e := usage.Event{Kind: usage.Offered, Session: p.Session, Prompt: p.Text}
 	suggest := s.cfg.Suggest
 	if suggest == nil {
 		suggest = func(ctx context.Context, p Prompt) (contextprovider.Block, error) {
@@ -192,15 +193,16 @@ func suggestSkills(ctx context.Context, s *acts, in tool.Arguments) (Reply, erro
 	var b contextprovider.Block
 	var err error
 	if strings.TrimSpace(p.Text) == "" {
-		e.Prompt, b.Kind = "", string(intent.Empty)
+		p.Text, b.Kind = "", string(intent.Empty)
 	} else if b, err = suggest(ctx, p); err != nil {
 		return Reply{}, err
 	}
-	e.Skills, e.Because, e.Wording, e.Tokens = usage.Named(idsOf(b.Skills)...), b.Kind, b.Wording, b.Tokens
+	e := usage.Answered(usage.Offered, p.Text, &b.Ranking)
+	e.Session, e.Skills, e.Wording, e.Tokens = p.Session, usage.Named(idsOf(b.Skills)...), b.Wording, b.Tokens
 	s.note(e)
 	switch {
 	case p.Session != "": // hooks get no text for nothing: it would stand before each such prompt
-	case e.Prompt == "":
+	case p.Text == "":
 		b.Text = "An empty prompt wants no skill."
 	default:
 		b.Text = listOf(&b)

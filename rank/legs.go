@@ -30,12 +30,11 @@ var legs = [Legs]struct {
 // have examples would win against those that have none, whatever the prompt.
 const ExampleFloor = .3
 
-// The encoder's cosine of a prompt and a skill is near to a line of the sum of the embedder's: .062 +
-// .22 · sum fits the candidates of the dev sets best, with a deviation of .1. This line is .03 higher:
-// what has no vector may be nearer than expected, and only the nearest counts.
+// The encoder's cosine of a prompt and a skill is near to this line of the sum of the
+// embedder's: a fit to the candidates of the dev sets.
 const (
-	sentenceBase  = .09
-	sentenceSlope = .27
+	sentenceBase  = .013
+	sentenceSlope = .24
 )
 
 func (l Leg) String() string { return legs[l].name }
@@ -97,9 +96,8 @@ func normsOf(candidates []Candidate, full float64, order []int32) (n norms) {
 // mean, so that it has neither an advantage nor a disadvantage; but what the encoder would say
 // follows roughly from what the embedder says. Where only some skills have its value, the others
 // must not lose against all that it finds near, so a value counts for the share of them: with
-// the vectors of half of the skills, Hit@1 on the four dev sets and on four of own words (up to 800
-// prompts of each) is .682 and .780, with a quarter .673 and .763, without the encoder .669 and
-// .747. With the plain values it is .680 and .788, and .669 and .772.
+// the vectors of half of the skills, Hit@1 on five dev sets is .632, with the plain values .621,
+// without the encoder .614, and with a quarter of the vectors .613, .608 and .614.
 func (n *norms) appendTo(terms []Term, c *Candidate, weights *[Legs]float64) []Term {
 	v := &c.Values
 	for l := range Legs {

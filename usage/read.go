@@ -56,19 +56,27 @@ func eachLine(ctx context.Context, r io.Reader, f func(Event)) (damaged int, err
 		if err := ctx.Err(); err != nil {
 			return damaged, err
 		}
-		data := lines.Bytes()
-		var l line
-		if json.Unmarshal(data, &l) != nil || l.Kind == "" {
+		l, ok, whole := decode(lines.Bytes())
+		if !whole {
 			damaged++
-			l = line{}
-			if i := bytes.LastIndex(data, head); i <= 0 || json.Unmarshal(data[i:], &l) != nil || l.Kind == "" {
-				continue
-			}
 		}
-		f(l.event())
+		if ok {
+			f(l.event())
+		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return damaged + 1, nil // no line of ours: what follows is not read
 	}
 	return damaged, lines.Err()
+}
+
+// decode decodes a line; ok is false if there is none. whole is false if another line, which was cut
+// off, stands before it.
+func decode(data []byte) (l line, ok, whole bool) {
+	if json.Unmarshal(data, &l) == nil && l.Kind != "" {
+		return l, true, true
+	}
+	l = line{}
+	i := bytes.LastIndex(data, head)
+	return l, i > 0 && json.Unmarshal(data[i:], &l) == nil && l.Kind != "", false
 }

@@ -1,8 +1,10 @@
 // Package usage says what happened with skills, whatever door it came through: somebody was
-// offered, found, loaded, read or ran them. It keeps a log of it, and counts what that says.
+// offered, found, loaded, read or ran them. It keeps a log of it, counts what that says, and
+// learns from it: prompts after which a skill was read become examples of it, and a skill that is
+// often offered and never read sinks a little, see Lessons.
 //
-// The one rule: the log stays in its folder, and only people read it: nothing is ranked by
-// it, and no answer to a model has anything of it. A log that cannot be written costs nothing but its lines.
+// The one rule: the log stays in its folder, and only people and ranking read it; no answer to a
+// model quotes it. A log that cannot be written costs nothing but its lines and what they teach.
 package usage
 
 import (
@@ -31,6 +33,8 @@ type Log struct {
 	dir     string
 	prompts bool
 	now     func() time.Time
+
+	known known
 }
 
 // Options of New.
@@ -51,7 +55,8 @@ func New(state string, o Options) *Log {
 
 // Add notes an event, if it is one of the kinds that the log has: what failed, and what has no
 // skill but a prompt that was looked at, is left out. It sets the time, and leaves out the prompt
-// unless prompts are noted. An error means that the event is lost.
+// unless prompts are noted. After a load, it brings up to date what the log teaches. An error
+// means that the event is lost, or not learned from yet.
 func (l *Log) Add(e Event) error {
 	if l == nil || e.Failed || !e.Kind.logged() || len(e.Skills) == 0 && e.Kind != Offered && e.Kind != Searched {
 		return nil
@@ -67,6 +72,11 @@ func (l *Log) Add(e Event) error {
 	}
 	if err != nil {
 		return fmt.Errorf("noting that skills were %s: %w", e.Kind, err)
+	}
+	if e.Kind == Loaded {
+		if err := l.learn(); err != nil {
+			return fmt.Errorf("learning from what was loaded: %w", err)
+		}
 	}
 	return nil
 }
@@ -123,12 +133,12 @@ func (l *Log) sweep() {
 	}
 }
 
-// Forget removes the log.
+// Forget removes the log, and what was learned from it.
 func (l *Log) Forget() error {
 	names, err := l.files()
 	errs := []error{err}
 	for _, name := range names {
 		errs = append(errs, os.Remove(name))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, l.forgetLearned())...) // last: a process that still learns finds no log
 }

@@ -25,5 +25,6 @@ func termName(term string) string {
 		"exact name":         "names the skill",
 		"mention":            "mentions the skill",
 		"trusted less":       "its source is trusted less",
+		"rarely read":        "is offered often and rarely read",
 	}[term], term)
 }

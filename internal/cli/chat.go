@@ -180,7 +180,6 @@ type chatter struct {
 
 	log     *usage.Log
 	session string
-	prompt  string // that is being answered
 	stop    context.CancelFunc
 }
 
@@ -247,7 +246,6 @@ func (c *catalog) gate(hint string) (*scripts.Gate, error) {
 func (k *chatter) answer(ctx context.Context, prompt string) bool {
 	ctx, k.stop = context.WithCancel(ctx)
 	defer k.stop()
-	k.prompt = prompt
 	a, err := k.conv.ChatStream(ctx, prompt, k.piece)
 	k.end(&a, err)
 	switch {
@@ -271,9 +269,6 @@ func (k *chatter) observe(e usage.Event) {
 	e.Client, e.Session = "chat", k.session
 	if k.catalog.agent != nil {
 		e.Agent = k.catalog.agent.Name
-	}
-	if e.Kind == usage.Offered {
-		e.Prompt = k.prompt
 	}
 	if err := k.log.Add(e); err != nil {
 		k.log = nil // one message is enough

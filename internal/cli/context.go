@@ -99,7 +99,9 @@ func runContext(ctx context.Context, ui *screen, c *catalog, prompt string, b re
 	if err != nil {
 		return err
 	}
-	c.used(usage.Event{Kind: usage.Offered, Prompt: prompt, Because: block.Kind, Wording: block.Wording}, mapped(block.Fitting(), idOf)...)
+	offered := usage.Answered(usage.Offered, prompt, &block.Ranking)
+	offered.Wording = block.Wording
+	c.used(offered, mapped(block.Fitting(), idOf)...)
 	for _, p := range block.Problems {
 		ui.note("%v", p)
 	}

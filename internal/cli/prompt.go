@@ -86,7 +86,7 @@ func runPrompt(ctx context.Context, ui *screen, c *catalog, prompt string, o *ag
 	if err != nil {
 		return err
 	}
-	c.used(usage.Event{Kind: usage.Offered, Prompt: prompt, Because: system.Kind}, mapped(system.Listed, idOf)...)
+	c.used(usage.Answered(usage.Offered, prompt, &system.Ranking), mapped(system.Listed, idOf)...)
 	if len(system.Loaded) > 0 {
 		c.used(usage.Event{Kind: usage.Loaded}, mapped(system.Loaded, func(b repertoire.Body) string { return b.ID })...)
 	}

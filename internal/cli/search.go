@@ -126,7 +126,7 @@ func runSearch(ctx context.Context, ui *screen, c *catalog, q repertoire.Query) 
 		return err
 	}
 	took := time.Since(start)
-	c.used(usage.Event{Kind: usage.Searched, Prompt: q.Text}, mapped(answer.Hits, idOf)...)
+	c.used(usage.Answered(usage.Searched, q.Text, &answer.Ranking), mapped(answer.Hits, idOf)...)
 	if answer.RerankError != nil {
 		ui.noteVerbose("not reranked: %v", answer.RerankError)
 	}

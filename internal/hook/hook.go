@@ -324,7 +324,8 @@ func (r *run) noteOffer(e *event.Event, a *repertoire.Agent, b *repertoire.Block
 	if b.Mode == "" {
 		return
 	}
-	u := usage.Event{Kind: usage.Offered, Session: e.Session, Prompt: e.Prompt, Because: b.Kind, Wording: b.Wording}
+	u := usage.Answered(usage.Offered, e.Prompt, &b.Ranking)
+	u.Session, u.Wording = e.Session, b.Wording
 	if a != nil {
 		u.Agent = a.Name
 	}
