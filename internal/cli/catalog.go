@@ -103,6 +103,9 @@ func (s *session) readConfig(stays bool) (repertoire.Config, error) {
 		cfg.Schedule = repertoire.Never
 	}
 	cfg.Defer = true
+	if log := usageLog(cfg.Usage, cfg.UsagePrompts); log != nil {
+		cfg.Learned = log.Lessons
+	}
 	return cfg, err
 }
 

@@ -201,6 +201,7 @@ type whyResult struct {
 	Best        string      `json:"best,omitempty"`
 	Missing     []string    `json:"missing"`
 	Ignored     []string    `json:"ignored,omitempty"`
+	Learned     bool        `json:"learned,omitempty"`
 	Filter      string      `json:"filter,omitempty"`
 	ShadowedBy  string      `json:"shadowed_by,omitempty"`
 	State       string      `json:"state,omitempty"`

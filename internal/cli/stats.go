@@ -25,8 +25,16 @@ itself.
 The log is off until the configuration says "usage: true". It stays on this
 machine, in the folder usage of $REPERTOIRE_STATE or your state folder: a file
 of JSON lines for each month, of the last twelve months. It has no prompts
-unless the configuration says "usage: {prompts: true}". Nothing is ranked by
-it. --forget removes it.
+unless the configuration says "usage: {prompts: true}", but where the encoder
+ranks, for each prompt the vector that it computes of it, and a hash.
+
+Ranking learns from the log, for each agent on its own. When a skill was read
+after two prompts that are alike, their mean is an example of it, and prompts
+near to it find the skill; of each skill the newest 8 count. A skill that was
+offered more than 20 times since it was last read, by a client whose reads are
+seen, ranks a little lower; it decides only between skills that fit about
+equally. "skills why" shows both. "skills usage forget" (or --forget) removes
+the log and all that was learned from it.
 
 A load is seen when a model calls read_skill or "skills show", or when its
 client tells the hook which tools it used. The table of clients says which ones
@@ -39,21 +47,29 @@ many got nothing), clients (name, prompts, offers, loads), skills (id, gone,
 offered, searched, loaded, read, ran, failed_runs, run_seconds, tokens, followed
 (offers after which the session loaded it)), wordings (name, offers, followed:
 how often the best skill was loaded, by how certain its offer was), never
-(skills that were never offered), gaps (prompt, times) and misses (id, times,
-searched, prompt).`
+(skills that were never offered), gaps (prompt, times), misses (id, times,
+searched, prompt) and learned (skills that have examples, examples, sunk: how
+many skills rank lower, foreign: prompts that another model than the encoder has
+embedded, which teach nothing).`
 
 func newStatsCommand(e env) *cobra.Command {
 	days := 30
 	var forget bool
 	cmd := &cobra.Command{
-		Use:     "stats",
+		Use:     "stats [forget]",
+		Aliases: []string{"usage"},
 		Short:   "Count which skills were offered, loaded and never used",
 		Long:    statsHelp,
-		Example: "  skills stats\n  skills stats --days 365 --json\n  skills stats --forget",
-		Args:    args(0, 0),
-		PreRunE: checked(func([]string) error {
+		Example: "  skills stats\n  skills stats --days 365 --json\n  skills usage forget",
+		Args:    args(0, 1),
+		PreRunE: checked(func(args []string) error {
+			if len(args) > 0 {
+				forget = true
+				return isOneOf("action", args[0], []string{"forget"})
+			}
 			return atLeast("days", days, 1)
 		}),
+		ValidArgs: []string{"forget"},
 		RunE: e.run(func(ctx context.Context, s *session, args []string) error {
 			state, err := config.StateDir()
 			if err != nil {
@@ -68,7 +84,7 @@ func newStatsCommand(e env) *cobra.Command {
 			if err := log.Forget(); err != nil {
 				return err
 			}
-			s.note("the log of usage is removed")
+			s.note("the log of usage is removed, and what was learned from it")
 			return nil
 		}),
 	}
@@ -86,10 +102,20 @@ func runStats(ctx context.Context, s *session, c *catalog, log *usage.Log, days 
 	if err != nil {
 		return err
 	}
+	cfg := c.Config()
+	by, err := config.EmbeddingBy(cfg.Embedder, cfg.Contextual)
+	if err != nil {
+		return err
+	}
+	model := ""
+	if by.Contextual != nil {
+		model = by.Contextual.Model()
+	}
+	counts.Learned = log.Learned(s.agent, model)
 	if s.json {
 		return s.printJSON(counts)
 	}
-	if !c.Config().Usage {
+	if !cfg.Usage {
 		s.note("nothing is noted now: the configuration does not say \"usage: true\"")
 	}
 	if counts.Events == 0 {
@@ -98,6 +124,9 @@ func runStats(ctx context.Context, s *session, c *catalog, log *usage.Log, days 
 	}
 	if counts.Damaged > 0 {
 		s.note("%s cannot be read", count(counts.Damaged, "line"))
+	}
+	if n := counts.Learned.Foreign; n > 0 && model != "" {
+		s.note("%s were embedded by another model: they teach nothing", count(n, "noted prompt"))
 	}
 	return printStats(s.screen, counts, len(entries))
 }
@@ -131,6 +160,12 @@ func printStats(ui *screen, s *usage.Stats, skills int) error {
 	}
 	printNames(ui, "Offered but never loaded: "+figures.Thousands(unloaded), names)
 	printNames(ui, fmt.Sprintf("Never offered: %s of %s", figures.Thousands(len(s.Never)), count(skills, "skill")), s.Never)
+	if l := s.Learned; l.Examples > 0 {
+		fmt.Fprintf(ui.stdout, "\nLearned: %s for %s\n", count(l.Examples, "example"), count(l.Skills, "skill"))
+	}
+	if n := s.Learned.Sunk; n > 0 {
+		fmt.Fprintf(ui.stdout, "\nRanked lower, because they are offered often and rarely read: %s\n", count(n, "skill"))
+	}
 	printNames(ui, "Loaded without an offer", mapped(s.Misses, func(m usage.Miss) string {
 		return fmt.Sprintf("%s (%d×, %d after a search)", m.ID, m.Times, m.Searched)
 	}))

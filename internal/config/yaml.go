@@ -92,7 +92,7 @@ func (p *parser) personal() keys {
 		"schedule":    schedule(&s.Schedule).doc("when programs that stay running rescan, as a cron spec", "@every 5s"),
 		"max_file":    number(&s.MaxFile).doc("bytes of the largest file that is served", 1<<20),
 		"embedder":    embedder(&s.Embedder).doc("what makes vectors of texts", EmbedderStatic),
-		"contextual":  choice(&s.Contextual, contextuals()).doc("whether the built-in encoder, which knows what sentences mean, ranks beside the vectors of words: auto means where a prompt takes it at most 60 ms; on means that searches wait for it up to half a second", contextualAuto),
+		"contextual":  choice(&s.Contextual, contextuals()).doc("whether the built-in encoder, which knows what sentences mean, ranks beside the vectors of words: auto means where a prompt takes it at most 60 ms", contextualAuto),
 		"deadline":    duration(&s.Deadline).doc("how long a prompt waits for its embedding", "250ms"),
 		"disturb":     share("a share from 0 to 1", &s.Disturb, search.OnlyNamed).doc("share of the prompts that need no skill and may get one", rank.DefaultRate),
 		"threshold":   share("a probability from 0 to 1", &s.Threshold, search.Always).doc("instead of disturb: least probability that a prompt wants a skill", nil),
@@ -108,7 +108,7 @@ func (p *parser) personal() keys {
 		"projects":    p.projects().doc("what holds in one project only, by its folder", nil),
 		"trust":       p.section("trust", trustKeys(&s.Trust)).doc("whose skills are offered", nil),
 		"requires":    p.section("requires", requiresKeys(&s.Requires)).doc("what happens to skills whose needs are not met", nil),
-		"usage":       usage(&s.Usage).doc("keep a local log of what is offered, loaded and read", false),
+		"usage":       usage(&s.Usage).doc("keep a local log of what is offered, loaded and read, from which ranking learns", false),
 		"scripts":     p.scripts(&s.Scripts).doc("how the scripts of skills run; an agent's own keys win", nil),
 		"limits":      p.section("limits", limitsKeys(&s.Limits)).doc("what a skill may be before it counts as a problem", nil),
 	}
