@@ -34,6 +34,7 @@ var layers = map[string][]string{
 	"internal/lazyregexp": {},
 	"internal/regular":    {},
 	"internal/scratch":    {},
+	"internal/sections":   {"embed", "embed/static", "internal/tidy", "internal/words"},
 	"internal/scripts":    {"agent", "contextprovider", "internal/trust", "internal/tidy", "sandbox", "sandbox/executors", "search", "skill", "source", "usage"},
 	"internal/chat":       {"agent", "agent/openai", "internal/atomicfile", "internal/config", "internal/words", "internal/endpoint", "internal/tidy"},
 	"internal/client":     {"internal/regular"},
