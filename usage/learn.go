@@ -25,10 +25,13 @@ const (
 	learnerFile    = "learned.json" // a learner: what follows from the log, as far as it was read
 	maxLearn       = 4 << 20        // bytes of the log that one load reads: a hook must not wait for years of it
 
-	within   = 30 * time.Minute // how long after a prompt a load is taken for its answer
-	alike    = .5               // least cosine of two prompts that make an example
-	maxNotes = 8                // examples of one skill, and single reads of it
-	allNotes = 256              // of all skills and agents together
+	within = 30 * time.Minute // how long after a prompt a load is taken for its answer
+	// alike is the least cosine of two prompts that make an example: of 480 pairs of dev prompts of
+	// one skill 14 % have it, of 114,480 of two skills .03 %; of a third prompt of the skill, 83 % are
+	// then near to the example, of prompts of others .7 %.
+	alike    = .5
+	maxNotes = 8   // examples of one skill, and single reads of it
+	allNotes = 256 // of all skills and agents together
 
 	// A skill sinks when it was offered more often than fewOffers since anybody read it,
 	// completely at manyOffers. After a read, as many offers again do not count.

@@ -33,8 +33,8 @@ after two prompts that are alike, their mean is an example of it, and prompts
 near to it find the skill; of each skill the newest 8 count. A skill that was
 offered more than 20 times since it was last read, by a client whose reads are
 seen, ranks a little lower; it decides only between skills that fit about
-equally. "skills why" shows both. "skills usage forget" (or --forget) removes
-the log and all that was learned from it.
+equally. "skills why" shows both. "skills stats forget" (or "usage forget", or
+--forget) removes the log and all that was learned from it.
 
 A load is seen when a model calls read_skill or "skills show", or when its
 client tells the hook which tools it used. The table of clients says which ones

@@ -23,8 +23,8 @@ stats"), why it is held back from everybody, the rule of an agent that keeps it
 out, the copy that shadows it or is offered instead, the kind of a prompt that
 wants no skill, and the probability that the prompt wants any: the log odds
 ("demand") are the sum of what speaks for and against it. It also says which
-command or environment variable the skill needs and lacks, and because of which
-skills it is offered though the prompt does not want it.
+command or environment variable the skill needs and lacks, and which skills
+require it if it is offered though the prompt does not want it.
 
 --json prints the object of "search --json" for the skill, with prompt, stale,
 partial, unread, as_of, mode, kind (of the prompt, as in "search --json"),
