@@ -46,6 +46,10 @@ func (s *Settings) Encoder() (embed.Embedder, error) {
 // tooSlow is how long the encoder may take for a prompt of usual length. A hook waits for 80 ms.
 const tooSlow = 60 * time.Millisecond
 
+// waitForced is how long a search waits for an encoder that somebody has chosen, however slow the
+// machine is: what is always late is of no use.
+const waitForced = 500 * time.Millisecond
+
 // usual is a text of 36 pieces.
 const usual = "We moved the billing service to the new cluster last night and now the invoices come out twice, can you find out which job is to blame before the customers notice?"
 

@@ -165,6 +165,7 @@ type Embedding struct {
 	Inline     bool           // Embedder is the built-in one, which is fast: skills are embedded as they are read
 	Fallback   embed.Embedder // the built-in one if another is configured: it ranks until nearly all texts have a vector
 	Contextual embed.Embedder // the encoder that ranks beside Embedder; nil means none
+	Wait       time.Duration  // for Contextual, by a search; 0 means the usual time
 	Slow       string         // why there is no Contextual, although nobody has turned it off; "" for no such reason
 	Keep       string         // the model of the built-in encoder: a run without it does not cost its vectors
 	auto       bool           // Contextual may turn out to be too slow
@@ -185,7 +186,7 @@ func EmbeddingBy(configured, encoder embed.Embedder) (e Embedding, err error) {
 	switch _, off := encoder.(embed.None); {
 	case off || none && encoder == nil:
 	case encoder != nil:
-		e.Contextual = encoder
+		e.Contextual, e.Wait = encoder, waitForced
 	default:
 		if e.Slow = paceOf(own, false).slow(); e.Slow == "" {
 			e.Contextual, e.auto = own, true

@@ -92,7 +92,7 @@ func (p *parser) personal() keys {
 		"schedule":    schedule(&s.Schedule).doc("when programs that stay running rescan, as a cron spec", "@every 5s"),
 		"max_file":    number(&s.MaxFile).doc("bytes of the largest file that is served", 1<<20),
 		"embedder":    embedder(&s.Embedder).doc("what makes vectors of texts", EmbedderStatic),
-		"contextual":  choice(&s.Contextual, contextuals()).doc("whether the built-in encoder, which knows what sentences mean, ranks beside the vectors of words: auto means where a prompt takes it at most 60 ms", contextualAuto),
+		"contextual":  choice(&s.Contextual, contextuals()).doc("whether the built-in encoder, which knows what sentences mean, ranks beside the vectors of words: auto means where a prompt takes it at most 60 ms; on means that searches wait for it up to half a second", contextualAuto),
 		"deadline":    duration(&s.Deadline).doc("how long a prompt waits for its embedding", "250ms"),
 		"disturb":     share("a share from 0 to 1", &s.Disturb, search.OnlyNamed).doc("share of the prompts that need no skill and may get one", rank.DefaultRate),
 		"threshold":   share("a probability from 0 to 1", &s.Threshold, search.Always).doc("instead of disturb: least probability that a prompt wants a skill", nil),
