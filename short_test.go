@@ -25,6 +25,7 @@ var short = map[string]string{
 	"install/unpack":    "unpacks archives of many MB",
 	"internal/cli":      "starts dozens of processes, asks more scopes, and prints thousands of findings",
 	"internal/pgtest":   "starts a server in a process that is killed",
+	"internal/sections": "reads the corpus",
 	"internal/setup":    "writes the settings of all clients, and files of many MB",
 	"mcpserver":         "quotes arguments of many KB, and lists hundreds of skills",
 	"proposal":          "makes hundreds of proposals",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/sections"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -27,9 +28,7 @@ type question struct {
 // TestQuestions measures how often the section with the answer is among the first three. A third
 // of the skills is kept aside: nothing is tuned on it.
 func TestQuestions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it reads the whole corpus")
-	}
+	testsize.Long(t)
 	list, texts := questions(t)
 	type tally struct{ questions, first, three, tokens int }
 	var tuned, aside tally
