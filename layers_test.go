@@ -95,7 +95,7 @@ var layers = map[string][]string{
 	"index":               {"skill", "embed", "source", "snapshot", "store", "internal/atomicfile", "internal/regular", "internal/words", "internal/figures"},
 	"search":              {"skill", "embed", "rank", "rerank", "search/query", "snapshot", "store", "internal/intent", "internal/words", "internal/figures", "internal/tidy"},
 	"search/query":        {"skill", "snapshot", "store", "internal/words", "internal/tidy"},
-	"contextprovider":     {"skill", "search", "internal/words", "internal/lazyregexp", "internal/tidy"},
+	"contextprovider":     {"skill", "search", "internal/sections", "internal/words", "internal/lazyregexp", "internal/tidy"},
 	"install":             {"skill", "source", "install/git", "install/unpack", "install/remote", "internal/atomicfile", "internal/regular", "internal/scratch", "internal/words", "internal/endpoint"},
 	"mcpserver":           {"agent", "agent/tool", "usage", "skill", "search", "contextprovider", "proposal", "internal/access", "internal/api", "internal/intent", "internal/serve", "internal/session", "internal/words", "internal/tidy"},
 	".":                   {"skill", "embed", "rerank", "source", "source/shared", "store", "store/cache", "store/sqlite", "snapshot", "index", "search", "search/query", "contextprovider", "internal/atomicfile", "internal/client", "internal/commands", "internal/config", "internal/regular", "internal/words", "internal/endpoint"},

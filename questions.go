@@ -58,6 +58,14 @@ func (c *Catalog) File(ctx context.Context, id, name string, a *Agent) (File, er
 	return named(ctx, c, func(s *state) (File, error) { return s.provider.File(ctx, id, name, a) })
 }
 
+// FindText searches the text of the files of a skill, or of the skills that fit a text best, as
+// they are in their sources now. A file that cannot be read or is no text is one of
+// Passages.Skipped. The errors are those of Body, and one for a section that the skill does not
+// have; a search of a single file has those of File too.
+func (c *Catalog) FindText(ctx context.Context, q contextprovider.TextQuery, a *Agent) (contextprovider.Passages, error) {
+	return named(ctx, c, func(s *state) (contextprovider.Passages, error) { return s.provider.FindText(ctx, q, a) })
+}
+
 // Lookup returns a skill as it is indexed: level 1. The error is ErrNotFound for a skill
 // that a does not see; a skill that is held back is one, but its message says so. See
 // search.Searcher.Lookup.

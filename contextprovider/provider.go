@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/repertoire-skills/repertoire/internal/sections"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
@@ -94,6 +95,8 @@ type Provider struct {
 	catalog Catalog
 	reader  Reader
 	seals   seals
+
+	sections sections.Cache // of files that were searched, by their digests
 }
 
 // New returns a provider.

@@ -147,24 +147,49 @@ files of one kind only.
 
 A binary file is not printed; --output writes any file, byte for byte.
 
+Instead of all of a long text it prints the parts that matter, of SKILL.md and
+all text files of the skill, or of the one at PATH:
+  --find TEXT     the sections that have to do with TEXT, best first; without
+                  NAME, of the 20 skills that fit TEXT best
+  --grep RE       the lines that match a regular expression (RE2)
+  --section NAME  all below a heading, or a trail of headings ("Setup > Keys")
+A section ends at the next heading, function or key; each is shown with its
+file, its lines, its headings and its size in tokens. --limit says how many
+there are at most. Binary, empty and huge files are not searched, but named.
+
 --json prints an object with id, path, size, sha256, binary, text (unless it is
 binary) and hidden_chars; without a path, one with id, folder (what the paths
 are relative to) and files (path, kind, size). "skills show NAME --manifest"
 prints the files with sha256 and their digest. partial says that files lacks
-some: there are too many, or a folder cannot be read.`
+some: there are too many, or a folder cannot be read. With --find, --grep or
+--section it has passages (id of the skill, path, sha256 of the file, trail of
+headings, first and last line, tokens, text, at: the line where text begins,
+matches), skills and files that were searched, skipped (id, path, reason) and
+partial: there is more than was searched or is listed.`
 
 func newReadCommand(e env) *cobra.Command {
 	var output string
 	var kind skill.Kind
+	var q contextprovider.TextQuery
 	cmd := &cobra.Command{
-		Use:               "read NAME [PATH]",
-		Short:             "Print a file of a skill, or list its files",
-		Long:              readHelp,
-		Example:           "  skills read pdf-forms\n  skills read pdf-forms scripts/list_fields.py\n  skills read brand assets/logo.png --output logo.png",
-		Args:              args(1, 2),
+		Use:   "read NAME [PATH]",
+		Short: "Print a file of a skill, list its files, or find something in them",
+		Long:  readHelp,
+		Example: "  skills read pdf-forms\n  skills read pdf-forms scripts/list_fields.py\n  skills read brand assets/logo.png --output logo.png\n" +
+			"  skills read pdf-forms --find \"which fields are required\"\n  skills read --find \"rotate the signing key\"",
+		Args:              args(0, 2),
 		ValidArgsFunction: arguments(anyText(), e.ofCatalog(skillNames), e.ofCatalog(skillFiles)),
 		PreRunE: checked(func(args []string) error {
+			find := q.Text != "" || q.Pattern != "" || q.Section != ""
 			switch {
+			case len(args) == 0 && q.Text == "":
+				return errors.New("NAME is missing. Usage: skills read NAME [PATH], or skills read --find TEXT")
+			case find && (kind != "" || output != ""):
+				return errors.New("--find, --grep and --section take neither --kind nor --output")
+			case !find && q.Limit != 0:
+				return errors.New("--limit needs --find, --grep or --section")
+			case find:
+				return q.Check()
 			case kind != "" && !slices.Contains(skill.Kinds[:], kind):
 				return fmt.Errorf("no kind %q; there are: script, reference, asset, other", kind)
 			case kind != "" && len(args) == 2:
@@ -175,6 +200,11 @@ func newReadCommand(e env) *cobra.Command {
 			return nil
 		}),
 		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
+			if q.Text != "" || q.Pattern != "" || q.Section != "" {
+				args = append(args, "", "")
+				q.Skill, q.Path = args[0], args[1]
+				return runFind(ctx, s, c, q)
+			}
 			if len(args) == 1 {
 				return listFiles(ctx, s.screen, c, args[0], kind, false)
 			}
@@ -182,6 +212,10 @@ func newReadCommand(e env) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the file's bytes to this new `file`")
+	cmd.Flags().StringVar(&q.Text, "find", "", "print the sections that have to do with this `text`")
+	cmd.Flags().StringVar(&q.Pattern, "grep", "", "print the lines that match this `pattern`")
+	cmd.Flags().StringVar(&q.Section, "section", "", "print what is below the `heading`")
+	cmd.Flags().IntVar(&q.Limit, "limit", 0, "find at most this `number` of sections; 0 for 5")
 	cmd.Flags().StringVar((*string)(&kind), "kind", "", "list files of this `kind` only: script, reference, asset or other")
 	return cmd
 }
@@ -224,6 +258,41 @@ func runRead(ctx context.Context, ui *screen, c *catalog, id, name, output strin
 	}
 	noteHidden(ui, f.HiddenChars, f.Path)
 	return ui.printText(f.Text)
+}
+
+// runFind prints sections of the files of a skill, or of several skills.
+func runFind(ctx context.Context, s *session, c *catalog, q contextprovider.TextQuery) error {
+	found, err := c.FindText(ctx, q, c.agent)
+	if err != nil {
+		return err
+	}
+	for _, p := range found.Passages {
+		c.used(usage.Event{Kind: usage.Read, What: p.Path}, p.ID)
+	}
+	if s.json {
+		return s.printJSON(found)
+	}
+	var b strings.Builder
+	for i, p := range found.Passages {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		if q.Section == "" || len(found.Passages) > 1 {
+			b.WriteString(lineOf("%s %s:%d-%d, %s: %s", p.ID, p.Path, p.First, p.Last, count(p.Tokens, "token"), strings.Join(p.Trail, " > ")) + "\n")
+		}
+		b.WriteString(strings.TrimRight(p.Text, "\n") + "\n")
+	}
+	for _, k := range found.Skipped {
+		s.note("not searched: %s %s: %s", k.ID, k.Path, k.Reason)
+	}
+	if found.Partial {
+		s.note("there is more: --limit lists more sections, and PATH searches one file only")
+	}
+	if len(found.Passages) == 0 {
+		s.note("nothing found in %s of %s", count(found.Files, "file"), count(found.Skills, "skill"))
+		return nil
+	}
+	return s.printText(b.String())
 }
 
 // writeNew writes a file that does not exist yet.
