@@ -34,12 +34,22 @@ const Always = search.Always
 // gets only the skills that it names.
 const OnlyNamed = search.OnlyNamed
 
-// Config says what a catalog is made of. Only Sources is needed, or Store.
+// Config says what a catalog is made of. Only Dirs is needed, or Sources, or Store.
 type Config struct {
 	// Sources are where skills come from: folders (source.Dir, source.Discover),
 	// file systems (source.New), memory (source.Files), or anything else that
 	// implements source.Source. Their labels must differ.
 	Sources []source.Source
+
+	// Dirs are folders with skills, in place of Sources, see OpenDir; nil means that there are
+	// Sources, or a Store.
+	Dirs []string
+
+	// Away lets Open begin without a folder that does not exist or cannot be read, or without
+	// any source: they may come later. Its Report then has Away set, and the Logger gets
+	// a message. false means that Open returns an error. A folder that goes away later never is
+	// one.
+	Away bool
 
 	// Discover returns the sources as they are now. A catalog with a schedule calls it
 	// before each scheduled rescan, so that folders that appear become sources; nil
@@ -232,7 +242,7 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 		return Config{}, err
 	}
 	cfg := Config{
-		DB: s.DB, VectorCache: config.VectorCache(), Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Scripts: s.Scripts, Schedule: s.Schedule,
+		Away: true, DB: s.DB, VectorCache: config.VectorCache(), Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Scripts: s.Scripts, Schedule: s.Schedule,
 		Form: contextprovider.Form(s.Form), Offer: contextprovider.Offer(s.Offer), Wording: contextprovider.Wording(s.Wording),
 		IgnoreNeeds: s.Requires.Ignore, Assume: s.Requires.Assume, LoadRequired: s.Requires.Load,
 		Policy: s.Policy(o.Warn), Usage: s.Usage.Log, UsagePrompts: s.Usage.Prompts,
@@ -272,6 +282,39 @@ func (cfg *Config) places(s *config.Settings, dir string, o *ConfigOptions) (err
 	return err
 }
 
+// openDirs makes sources of Dirs and of what agents use by paths.
+func (cfg *Config) openDirs() (err error) {
+	if len(cfg.Dirs) > 0 {
+		if len(cfg.Sources) > 0 {
+			return errors.New("Config.Dirs and Config.Sources are both set; add the result of source.Dirs to Sources instead")
+		}
+		if cfg.Sources, err = source.Dirs(cfg.Dirs...); err != nil {
+			return err
+		}
+		cfg.Dirs = nil
+	}
+	return cfg.addUsed()
+}
+
+// checkSources returns an error for a catalog of nothing, and for the first folder that cannot be
+// read, unless they may come later.
+func (cfg *Config) checkSources() error {
+	if cfg.Away || cfg.Discover != nil || cfg.Store != nil || cfg.StoreURL != "" {
+		return nil
+	}
+	if len(cfg.Sources) == 0 {
+		return errors.New("opening a catalog of nothing: name folders in Config.Dirs, or set Config.Sources, or call OpenDefault for the skills of the user; if sources come later, set Config.Away")
+	}
+	for _, s := range cfg.Sources {
+		if top, ok := s.(interface{ Missing() error }); ok {
+			if err := top.Missing(); err != nil {
+				return fmt.Errorf("%w: correct its path, or set Config.Away if it may come later", err)
+			}
+		}
+	}
+	return nil
+}
+
 // fileOf returns the absolute path of the catalog of these sources: the file may be opened
 // again, from another working folder.
 func (cfg *Config) fileOf(sources []source.Source) (string, error) {
@@ -305,7 +348,7 @@ func (cfg *Config) copyPath() (path string, err error) {
 	case cfg.DB != "":
 		path, err = filepath.Abs(cfg.DB)
 	case ok && own.Name() != "":
-		path, err = config.SharedDB(own.Name())
+		path, err = config.NamedDB("shared " + own.Name())
 	default:
 		err = errors.New("Config.DB is needed: the store has no name of its own")
 	}

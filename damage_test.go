@@ -287,7 +287,7 @@ func TestClosedIsNotRepaired(t *testing.T) {
 func TestNotACatalog(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "notes.txt")
 	must.Write(t, name, "my notes\n")
-	c, err := repertoire.Open(t.Context(), repertoire.Config{DB: name, Schedule: repertoire.Never})
+	c, err := repertoire.Open(t.Context(), repertoire.Config{DB: name, Away: true, Schedule: repertoire.Never})
 	if err == nil {
 		must.Do(t, c.Close())
 	}

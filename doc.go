@@ -22,7 +22,7 @@
 //
 // Levels 2 and 3 are read from the source at that moment, never from the index:
 //
-//	catalog, err := repertoire.OpenDefault(ctx, "")
+//	catalog, err := repertoire.OpenDir(ctx, "skills")
 //	…
 //	defer catalog.Close()
 //	block, err := catalog.Block(ctx, prompt, repertoire.Budget{}, nil)
@@ -34,8 +34,9 @@
 //   - [OpenDefault] opens the catalog that the command "skills" would open, with
 //     the settings of the user and of the project. [ReadConfig] returns the same
 //     as a [Config], for a program that changes something in it before [Open].
-//   - [Open] with Config.Sources opens any other skills, such as those that a
-//     program embeds: the user's configuration then has no part in it.
+//   - [OpenDir] opens exactly the skills in some folders, and [OpenFS] those in file systems,
+//     such as a program embeds. [Open] with Config.Sources opens those of any source. The
+//     user's configuration then has no part in it.
 //   - Block is for a model that did not ask: it returns nothing unless the prompt
 //     probably needs a skill. [Catalog.Search] is for people, and for models that
 //     ask: it ranks whatever is near, and says how likely each is wanted.
@@ -74,8 +75,9 @@
 // while it is read.
 //
 // What goes wrong with one skill or one source stops nothing else: it is a problem
-// of its [Report], and a message to Config.Logger. So a folder that does not exist is
-// no error: the catalog is empty, Report.Away is set, and the Logger gets a message.
+// of its [Report], and a message to Config.Logger. Only Open returns an error for a folder
+// that does not exist, as its path is probably wrong. With Config.Away, which ReadConfig sets,
+// and after Open, it is none: Report.Away is set, and the Logger gets a message.
 // Without an embedder, or with a slow one, text alone ranks, and Answer.Mode says so.
 //
 // # Goroutines

@@ -36,6 +36,7 @@ func dated(t testing.TB, dir string, at time.Time) {
 func deferred(t testing.TB, cfg repertoire.Config) *repertoire.Catalog {
 	t.Helper()
 	cfg.Schedule, cfg.Defer = repertoire.Never, true
+	cfg.Away = true
 	c, err := repertoire.Open(t.Context(), cfg)
 	must.Do(t, err)
 	t.Cleanup(func() { c.Close() })

@@ -59,8 +59,8 @@ func exampleProject() (project string, remove func()) {
 	}
 }
 
-// open opens a catalog in a temporary folder, unless cfg says another, and
-// closes it when the test ends. Without a schedule nothing is scanned yet.
+// open opens a catalog in a temporary folder, unless cfg says another, whose sources may be away,
+// and closes it when the test ends. Without a schedule nothing is scanned yet.
 func open(t testing.TB, cfg repertoire.Config) *repertoire.Catalog {
 	t.Helper()
 	if cfg.DB == "" {
@@ -69,6 +69,7 @@ func open(t testing.TB, cfg repertoire.Config) *repertoire.Catalog {
 	if cfg.Schedule == "" {
 		cfg.Schedule = repertoire.Never
 	}
+	cfg.Away = true
 	c, err := repertoire.Open(t.Context(), cfg)
 	must.Do(t, err)
 	t.Cleanup(func() { must.Do(t, c.Close()) })

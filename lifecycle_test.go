@@ -234,7 +234,7 @@ func TestOpenLogs(t *testing.T) {
 	var j journal
 	src, dir := folder(t, "team", docs("one"))
 	must.Do(t, os.RemoveAll(dir))
-	open(t, repertoire.Config{Sources: []source.Source{src}, Schedule: "@daily", Logger: j.logger()})
+	open(t, repertoire.Config{Sources: []source.Source{src}, Away: true, Schedule: "@daily", Logger: j.logger()})
 	if got := j.lines("source cannot be read completely"); len(got) != 1 {
 		t.Errorf("logged %v", got)
 	}

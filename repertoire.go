@@ -24,12 +24,12 @@ type Catalog struct {
 	keeper keeper
 }
 
-// Open opens the catalog of cfg and makes its file if it is not there. With a
-// schedule it also scans the sources once before it returns; a source that
-// cannot be read is then logged, not an error. What lacks a vector is then
-// embedded in the background, except that the built-in embedder, which is fast,
-// has done so before Open returns; the encoder, which is slower, follows in steps. With Config.Store it has heard of the store's state
-// before it returns, or answers from an old copy; see Shared.
+// Open opens the catalog of cfg and makes its file if it is not there. A folder that does not
+// exist is an error, see Config.Away. With a schedule it also scans the sources once before it
+// returns; what else cannot be read is then logged, not an error. What lacks a vector is then
+// embedded in the background, except that the built-in embedder, which is fast, has done so before
+// Open returns; the encoder, which is slower, follows in steps. With Config.Store it has heard of
+// the store's state before it returns, or answers from an old copy; see Shared.
 func Open(ctx context.Context, cfg Config) (*Catalog, error) {
 	c, err := newCatalog(ctx, cfg)
 	if err != nil && cfg.Store != nil {
@@ -51,6 +51,9 @@ func OpenDefault(ctx context.Context, dir string) (*Catalog, error) {
 }
 
 func newCatalog(ctx context.Context, cfg Config) (*Catalog, error) {
+	if err := cfg.openDirs(); err != nil {
+		return nil, err
+	}
 	o := &opening{cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), ready: make(chan struct{})}
 	o.setReady = sync.OnceFunc(func() { close(o.ready) })
 	_, err := newReader(cfg.Sources)
@@ -59,6 +62,9 @@ func newCatalog(ctx context.Context, cfg Config) (*Catalog, error) {
 	}
 	c := &Catalog{opening: o}
 	if c.agents, err = agentsByName(cfg.Agents); err != nil {
+		return nil, err
+	}
+	if err := cfg.checkSources(); err != nil {
 		return nil, err
 	}
 	if o.by, err = config.EmbeddingBy(cfg.Embedder, cfg.Contextual); err != nil {

@@ -52,7 +52,7 @@ func newWorktrees(t *testing.T) worktrees {
 // open opens the catalog of some sources in its default place.
 func (w *worktrees) open(t *testing.T, sources ...source.Source) *repertoire.Catalog {
 	t.Helper()
-	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: sources, Schedule: repertoire.Never, Defer: true})
+	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: sources, Away: true, Schedule: repertoire.Never, Defer: true})
 	must.Do(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c

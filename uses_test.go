@@ -71,6 +71,42 @@ func TestUsesDoors(t *testing.T) {
 	}
 }
 
+// TestUsesPath: an agent of the configuration names a skill by the path of its folder, and nobody
+// else sees that skill.
+func TestUsesPath(t *testing.T) {
+	home := t.TempDir()
+	setHome(t, home)
+	t.Chdir(home)
+	own, _ := folder(t, "own", docs("bread"))
+	for _, name := range []string{"relative", "absolute", "home"} {
+		must.Write(t, filepath.Join(home, "apart", name, "SKILL.md"), doc(name, "Does "+name+"."))
+	}
+	uses := []string{"bread", "./apart/relative", filepath.Join(home, "apart", "absolute"), "~/apart/home"}
+	a := &repertoire.Agent{Name: "a", Uses: uses}
+	cfg := repertoire.Config{Sources: []source.Source{own}, Agents: []*repertoire.Agent{a, {Name: "b", Uses: uses[1:2]}}}
+	c := scanned(t, cfg)
+	want(t, "of nobody", list(t, c, nil, false), "bread")
+	want(t, "of the agent", list(t, c, a, false), "absolute", "bread", "home", "relative")
+	for _, id := range uses {
+		if b, err := c.Body(t.Context(), id, a); err != nil || b.Folder == "" {
+			t.Errorf("%s: %+v, %v", id, b, err)
+		}
+	}
+	if _, err := c.Body(t.Context(), uses[1], nil); !errors.Is(err, repertoire.ErrNotFound) {
+		t.Errorf("for nobody: %v", err)
+	}
+	if problems, err := c.Owner().Unmatched(t.Context(), a); len(problems) > 0 || err != nil {
+		t.Errorf("problems %v, %v", problems, err)
+	}
+	open(t, c.Config()) // has the folders once
+
+	a.Uses[1] = "./nowhere"
+	cfg.DB, cfg.Schedule = filepath.Join(t.TempDir(), "catalog.db"), repertoire.Never
+	if _, err := repertoire.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), filepath.Join(home, "nowhere")) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+}
+
 // TestHiddenName: no name that the author of a skill chooses takes the place of a skill that an
 // agent names by its source.
 func TestHiddenName(t *testing.T) {

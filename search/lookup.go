@@ -43,8 +43,12 @@ func find(v *snapshot.View, id string) (i int, ok bool) {
 	return v.Names().First(words.NameKey(id))
 }
 
-// placeOf returns "source/name" for "plugin:name", and any other ID as it is.
+// placeOf returns "source/name" for "plugin:name", "source/." for the path of a folder that an agent
+// uses, and any other ID as it is.
 func placeOf(id string) string {
+	if label := (Rule{keyUses, id}).Label(); label != "" {
+		return label + "/."
+	}
 	if plugin, name, ok := strings.Cut(id, ":"); ok && !hasSource(id) {
 		return skill.PluginLabel(plugin) + "/" + name
 	}

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,7 +21,8 @@ type Agent struct {
 	Pinned  []string // names of skills that the agent always has if its scope has them, in this order
 
 	// Uses are IDs of skills that the agent always has with all their instructions, in this
-	// order. Without Include, they are all that it sees. Only an agent that uses a skill of a
+	// order, or paths of their folders that begin with / ~ or . if the agent is one of those of the
+	// catalog's configuration: no other agent sees such a skill. Without Include, they are all that it sees. Only an agent that uses a skill of a
 	// source of Policy.Private sees it, whatever Include says.
 	Uses []string
 
@@ -58,6 +60,17 @@ type Rule struct {
 type Place struct {
 	File string // name of the configuration file
 	Line int    // from 1
+}
+
+// Label returns the label of the source of a skill that the rule names by the path of its folder;
+// "" means that it names none so.
+func (r Rule) Label() string {
+	path := filepath.ToSlash(r.Text)
+	first, _, _ := strings.Cut(path, "/")
+	if r.Key != keyUses || path == "" || !filepath.IsAbs(r.Text) && !slices.Contains([]string{"", "~", ".", ".."}, first) {
+		return ""
+	}
+	return "preloaded:" + filepath.ToSlash(filepath.Clean(r.Text))
 }
 
 func (r Rules) empty() bool { return len(r.Names)+len(r.Tags)+len(r.Sources) == 0 }
@@ -109,7 +122,9 @@ const (
 
 // hasSource reports whether an ID names the source of the skill too. Then only the catalog
 // shows which name the skill has.
-func hasSource(id string) bool { return strings.Contains(id, "/") }
+func hasSource(id string) bool {
+	return strings.Contains(id, "/") || Rule{keyUses, id}.Label() != ""
+}
 
 // checkNames returns a *RuleError for the first of some names of skills that the rules of the
 // agent keep out. instead says what else the user may do.

@@ -15,7 +15,7 @@ import (
 func (a *Agent) used(v *snapshot.View, h *held) (used snapshot.Skills) {
 	for _, id := range a.Uses {
 		if hasSource(id) {
-			if i, ok := findByPlace(v.Whole(), id); ok {
+			if i, ok := findByPlace(v.Whole(), placeOf(id)); ok {
 				used.Add(i)
 				continue
 			}
@@ -48,7 +48,7 @@ func (a *Agent) unmatchedUses(own *snapshot.View, h *held) (list []skill.Problem
 		}
 		i, ok = find(own.Whole(), id)
 		why, hint := a.whyOutside(own.Whole(), h, id, i, ok), "use a skill that the agent may see, or none"
-		if root := rootOf(own, id); root != "" && strings.HasPrefix(why, "no skill ") {
+		if root := rootOf(own, placeOf(id)); root != "" && strings.HasPrefix(why, "no skill ") {
 			why, hint = "no skill in "+root, "put a SKILL.md into this folder, or correct the path"
 		}
 		list = append(list, a.problem(rule, why, hint))

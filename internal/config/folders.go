@@ -109,14 +109,14 @@ func DefaultDB(sources []source.Source) (string, error) {
 	return markOpened(db), nil
 }
 
-// SharedDB returns the path beside which the copy of a shared catalog is kept, which is
-// named without a password. It removes unused catalogs, as DefaultDB does.
-func SharedDB(name string) (string, error) {
+// NamedDB returns the catalog file of this name, which must not hold a password. It removes
+// unused catalogs, as DefaultDB does.
+func NamedDB(name string) (string, error) {
 	dir, err := CacheDir()
 	if err != nil {
 		return "", err
 	}
-	return markOpened(filepath.Join(dir, sumOf("shared "+name, 6), catalogName)), nil
+	return markOpened(filepath.Join(dir, sumOf(name, 6), catalogName)), nil
 }
 
 // markOpened keeps a catalog from being removed as unused, and returns its path. It removes

@@ -62,7 +62,7 @@ func (p *parser) usedSkill(n *yaml.Node) (id string, err error) {
 		return "", errorf(n, "uses_skills: a name is missing")
 	case strings.HasPrefix(words.NameKey(text), preloadedLabel):
 		return "", errorf(n, "uses_skills: %q: labels that begin with %q are made from paths; name the path of the folder", text, preloadedLabel)
-	case !isPath(text):
+	case search.Rule{Key: "uses_skills", Text: text}.Label() == "":
 		return text, nil
 	case !p.user:
 		return "", errorf(n, "uses_skills: %q: a project's configuration names skills, not paths; make the folder one of its roots, or move the agent to your own", text)
@@ -79,12 +79,6 @@ func (p *parser) usedSkill(n *yaml.Node) (id string, err error) {
 		at, s.Preloaded = len(s.Preloaded), append(s.Preloaded, r)
 	}
 	return s.Preloaded[at].Label + "/.", nil // the skill at the top
-}
-
-// isPath reports whether a text is a path, and not the name or ID of a skill.
-func isPath(text string) bool {
-	first, _, _ := strings.Cut(filepath.ToSlash(text), "/")
-	return filepath.IsAbs(text) || slices.Contains([]string{"", "~", ".", ".."}, first)
 }
 
 // preloadedLabelFor returns a label with the shortest tail of a path that no earlier one has.
