@@ -136,13 +136,14 @@ func TestLearnAnew(t *testing.T) {
 	}
 	d.turn(t, "s9", "", "pdf last", "pdf", "pdf")
 	dir := filepath.Join(d.state, "usage")
-	learned, lessons := must.Read(t, filepath.Join(dir, "learned.json")), must.Read(t, filepath.Join(dir, "lessons.bin"))
+	lessons := must.Read(t, filepath.Join(dir, "lessons.bin"))
 	if !strings.Contains(lessons, "\tpdf\t/lib/pdf/SKILL.md\t") {
 		t.Fatalf("nothing is learned: %s", lessons)
 	}
 	again := usage.Event{Kind: usage.Loaded, Client: "claude", Session: "s9", Skills: usage.Named("pdf")} // teaches nothing
 	must.Do(t, d.Add(again))
-	learned, lessons = must.Read(t, filepath.Join(dir, "learned.json")), must.Read(t, filepath.Join(dir, "lessons.bin"))
+	learned := must.Read(t, filepath.Join(dir, "learned.json"))
+	lessons = must.Read(t, filepath.Join(dir, "lessons.bin"))
 	for _, damage := range []string{"", "null", "{}", learned[:len(learned)/2], strings.ReplaceAll(learned, `"counted":`, `"counted":9`), strings.ReplaceAll(learned, "2026-", "2025-")} {
 		must.Do(t, os.WriteFile(filepath.Join(dir, "learned.json"), []byte(damage), 0o600))
 		must.Do(t, os.WriteFile(filepath.Join(dir, "lessons.bin"), []byte(lessons[:len(lessons)-7]), 0o600))
