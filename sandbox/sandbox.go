@@ -26,6 +26,12 @@ type Executor interface {
 	Execute(ctx context.Context, r Request) (Result, error)
 }
 
+// An ExecutorFunc is a function that is an Executor.
+type ExecutorFunc func(ctx context.Context, r Request) (Result, error)
+
+// Execute calls f.
+func (f ExecutorFunc) Execute(ctx context.Context, r Request) (Result, error) { return f(ctx, r) }
+
 // A Request is one command of a skill.
 type Request struct {
 	Skill string // name of the skill

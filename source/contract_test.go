@@ -1,9 +1,13 @@
 package source_test
 
 import (
+	"context"
+	"errors"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -23,6 +27,27 @@ func TestContract(t *testing.T) {
 			return sourcetest.Store{Source: s}
 		})
 	})
+	t.Run("Func", func(t *testing.T) {
+		sourcetest.TestSource(t, func(t *testing.T, files map[string]string) sourcetest.Store {
+			var mu sync.Mutex
+			now := maps.Clone(files)
+			change := func(f func()) {
+				mu.Lock()
+				defer mu.Unlock()
+				f()
+			}
+			s, err := source.Func(func(context.Context) (list map[string]string, err error) {
+				change(func() { list = maps.Clone(now) })
+				return list, nil
+			}, nil)
+			must.Do(t, err)
+			return sourcetest.Store{
+				Source: s,
+				Put:    func(_ *testing.T, name, text string) { change(func() { now[name] = text }) },
+				Remove: func(_ *testing.T, name string) { change(func() { delete(now, name) }) },
+			}
+		})
+	})
 	t.Run("Table", func(t *testing.T) {
 		sourcetest.TestSource(t, func(_ *testing.T, files map[string]string) sourcetest.Store {
 			s := sourcetest.NewTable("table", files)
@@ -33,6 +58,32 @@ func TestContract(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestFuncAway: a function that fails is a source that is away, unless the walk was cut off.
+func TestFuncAway(t *testing.T) {
+	s, err := source.Func(func(ctx context.Context) (map[string]string, error) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, errors.New("no connection")
+	}, nil)
+	must.Do(t, err)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		ctx  context.Context
+		away bool
+	}{{t.Context(), true}, {cancelled, false}} {
+		for ref, err := range s.Skills(tt.ctx, nil) {
+			if ref != nil || errors.Is(err, source.ErrAway) != tt.away {
+				t.Errorf("%v, %v, want away %t", ref, err, tt.away)
+			}
+		}
+	}
+	if _, err := source.ReadInstructions(t.Context(), s, "pdf"); err == nil {
+		t.Error("a skill of a source that is away was read")
+	}
 }
 
 // onDisk is a folder whose files are old enough for a stamp, each change at a time

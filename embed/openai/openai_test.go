@@ -79,6 +79,11 @@ func requestTests() []requestTest {
 			path:   "/v1/embeddings",
 		},
 		{
+			name:   "whole address of the chat endpoint",
+			change: func(c *openai.Config, _ *openai.Options) { c.BaseURL += "/chat/completions" },
+			path:   "/v1/embeddings",
+		},
+		{
 			name: "prefix",
 			change: func(c *openai.Config, _ *openai.Options) {
 				c.QueryPrefix, c.Model = &query, "nomic-embed-text"

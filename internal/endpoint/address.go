@@ -15,8 +15,8 @@ type Address struct {
 	Azure   bool   // one of Azure's own hosts
 }
 
-// ParseAddress checks a base URL. People also paste the address of the method, such as
-// "/embeddings", or of the Azure resource, which takes the model into its path. Errors
+// ParseAddress checks a base URL. People also paste the address of a method, such as
+// "/chat/completions", or of the Azure resource, which takes the model into its path. Errors
 // never repeat the URL.
 func ParseAddress(raw, model, method string) (Address, error) {
 	u, err := ParseBase(raw, "api-version")
@@ -25,7 +25,10 @@ func ParseAddress(raw, model, method string) (Address, error) {
 	}
 	a := Address{Version: u.Query().Get("api-version"), Host: u.Hostname(), Exposed: Exposed(u), Azure: isAzure(u.Hostname())}
 	base := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
-	a.URL = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(base.String(), "/"), method), "/")
+	a.URL = strings.TrimRight(base.String(), "/")
+	for _, name := range []string{method, "/chat/completions", "/embeddings"} {
+		a.URL = strings.TrimRight(strings.TrimSuffix(a.URL, name), "/")
+	}
 	switch {
 	case !a.Azure || strings.Trim(u.Path, "/") != "":
 	case a.Version == "":
