@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -121,6 +122,48 @@ func Example_uses() {
 
 	// Output:
 	// With a Riesling.
+}
+
+// Agents make a pipeline as functions do: two skills in a row, where the second one gets what the
+// first one wrote, and two side by side.
+func Example_pipeline() {
+	_, stop := exampleFolder()
+	defer stop()
+	ctx := context.Background()
+	catalog, err := repertoire.OpenDir(ctx, "skills")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer catalog.Close()
+
+	step := func(skill string, model agent.Model) func(prompt string) string {
+		a, err := agent.New(agent.Config{Catalog: catalog, Model: model, Agent: &repertoire.Agent{Name: skill, Uses: []string{skill}}})
+		if err != nil {
+			log.Fatal(err)
+		}
+		return func(prompt string) string {
+			answer, err := a.Chat(ctx, prompt)
+			if err != nil {
+				log.Fatal(err)
+			}
+			return answer.Text
+		}
+	}
+	bake := step("tart", agenttest.New(agenttest.Say("A plum tart."), agenttest.Say("A lemon tart.")))
+	pour := step("wine", agenttest.New(agenttest.Say("A sweet Riesling.").Wants("A plum tart."), agenttest.Say("A dry Riesling.")))
+
+	fmt.Println(pour(bake("A dessert for two")))
+
+	var both sync.WaitGroup
+	var cake, wine string
+	both.Go(func() { cake = bake("Something sour") })
+	both.Go(func() { wine = pour("Something sour") })
+	both.Wait()
+	fmt.Println(cake, wine)
+
+	// Output:
+	// A sweet Riesling.
+	// A lemon tart. A dry Riesling.
 }
 
 // A server of the Model Context Protocol that has tools of its own gets those of the skills too.
