@@ -23,7 +23,7 @@ var legs = [Legs]struct {
 	Description: {"description vector", 1.2, Spread{-.002, .073}},
 	Full:        {"full vector", 1.2, Spread{0, .079}},
 	Sentence:    {name: "sentence vector", weight: 4},
-	Example:     {name: "example", weight: 1},
+	Example:     {name: "example", weight: 2},
 }
 
 // ExampleFloor is the cosine up to which an example says nothing: with all cosines, skills that
