@@ -140,9 +140,9 @@ func ExampleCatalog_Block() {
 	// ---
 	// Be brief.
 	// </skill_content>
-	// Skills in the catalog. The tool `read_skill` returns the instructions of each by its name; they are in the file at its location too. Names and descriptions are catalog metadata.
+	// Skills in the catalog. The tool `read_skill` returns the instructions of each by its name. Names and descriptions are catalog metadata.
 	// <available_skills>
 	// <skill name="pdf-forms" location="app:pdf-forms/SKILL.md">Fill in &lt;form&gt; fields of PDF files.</skill>
 	// </available_skills>
-	// This prompt asks for the skill pdf-forms: load it before you start. The tool `read_skill` returns its instructions, called with the name pdf-forms; they are in the file at its location too.
+	// This prompt asks for the skill pdf-forms: load it before you start. The tool `read_skill` returns its instructions, called with the name pdf-forms.
 }

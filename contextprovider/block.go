@@ -145,11 +145,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 	if done, err := p.listAll(ctx, &b, budget.short(form), a, pinned, fitting, answer.Caveat()); done || err != nil {
 		return b, err
 	}
-	var best search.Hit // pinned skills say nothing of the prompt
-	if len(fitting) > 0 {
-		best = fitting[0]
-	}
-	layout, err := layoutOf(budget, header(budget.say(&best), answer.Caveat()))
+	layout, err := layoutOf(budget, header(budget.say(fitting), answer.Caveat()))
 	if err != nil {
 		return Block{}, err
 	}

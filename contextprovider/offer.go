@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -72,25 +73,29 @@ func wordingFor(best *search.Hit) string {
 	return possible
 }
 
-// say returns what a block says of its best skill, and how that is loaded.
-func (b Budget) say(best *search.Hit) string {
+// say returns what a block says of the best of the skills that fit, and how that is loaded.
+func (b Budget) say(fitting []search.Hit) string {
+	var best search.Hit // pinned skills say nothing of the prompt
+	if len(fitting) > 0 {
+		best = fitting[0]
+	}
 	name := escapedLine(best.Name)
 	say := func(own, usual string) string {
 		return strings.ReplaceAll(escapedLine(cmp.Or(own, usual)), "{name}", name)
 	}
-	switch d := DefaultWording(); wordingFor(best) {
+	switch d := DefaultWording(); wordingFor(&best) {
 	case certain:
-		return say(b.Wording.Certain, d.Certain) + " " + b.load(name)
+		return say(b.Wording.Certain, d.Certain) + " " + b.load(name, fitting[:1])
 	case probable:
-		return say(b.Wording.Likely, d.Likely) + " " + b.load(name)
+		return say(b.Wording.Likely, d.Likely) + " " + b.load(name, fitting[:1])
 	default:
-		return say(b.Wording.Possible, d.Possible) + " " + b.load("")
+		return say(b.Wording.Possible, d.Possible) + " " + b.load("", fitting)
 	}
 }
 
 // load returns the sentence that says how a skill is loaded: the one with this name, or ""
-// for each of a list. Its forms are facts or calls of the client at hand.
-func (b Budget) load(name string) string {
+// for each of the listed ones. Its forms are facts or calls of the client at hand.
+func (b Budget) load(name string, listed []search.Hit) string {
 	if own := escapedLine(b.Intro); own != "" {
 		return own
 	}
@@ -104,10 +109,15 @@ func (b Budget) load(name string) string {
 		return "The instructions of each are in the file at its location; `" + program + " show NAME` prints them."
 	case program != "":
 		return "Its instructions are in the file at its location; `" + program + " show " + name + "` prints them."
-	case name == "":
-		return "The tool `read_skill` returns the instructions of each by its name; they are in the file at its location too."
 	}
-	return "The tool `read_skill` returns its instructions, called with the name " + name + "; they are in the file at its location too."
+	place := "; they are in the file at its location too."
+	if slices.ContainsFunc(listed, func(h search.Hit) bool { return !filepath.IsAbs(h.Location) }) {
+		place = "." // what is not on disk has no file that a model could open
+	}
+	if name == "" {
+		return "The tool `read_skill` returns the instructions of each by its name" + place
+	}
+	return "The tool `read_skill` returns its instructions, called with the name " + name + place
 }
 
 // find returns how further skills are found, as a part of a sentence.
@@ -169,7 +179,7 @@ func (p *Provider) listAll(ctx context.Context, b *Block, budget Budget, a *sear
 		}
 	}
 	all = budget.Choose(all)
-	layout, err := layoutOf(budget, header("Skills in the catalog. "+budget.load(""), caveat))
+	layout, err := layoutOf(budget, header("Skills in the catalog. "+budget.load("", all), caveat))
 	if err != nil {
 		return false, err
 	}
@@ -214,9 +224,9 @@ func (b Budget) hint(fitting []search.Hit) string {
 		names[i] = escapedLine(fitting[i].Name)
 	}
 	if wordingFor(&fitting[0]) == possible && b.Wording.Possible == "" {
-		return "Of the skills in the catalog, these may fit this prompt: " + strings.Join(names, ", ") + ". " + b.load("") + "\n"
+		return "Of the skills in the catalog, these may fit this prompt: " + strings.Join(names, ", ") + ". " + b.load("", fitting) + "\n"
 	}
-	text := b.say(&fitting[0])
+	text := b.say(fitting)
 	if len(names) > 1 {
 		text += " May fit too: " + strings.Join(names[1:], ", ") + "."
 	}
