@@ -240,8 +240,16 @@ const proposed = "proposed"
 // label, or before all of them if none has it.
 func withChange(sources []source.Source, t *proposal.Trial, label string) ([]source.Source, error) {
 	files := make(map[string]string)
+	// Evals are examples, which help to find the skill: they are those of the skill as it is, too.
 	for name, f := range t.After {
-		files[path.Join(t.Dir, name)] = string(f.Data)
+		if t.Before == nil || !skill.IsEvals(name) {
+			files[path.Join(t.Dir, name)] = string(f.Data)
+		}
+	}
+	for name, f := range t.Before {
+		if skill.IsEvals(name) {
+			files[path.Join(t.Dir, name)] = string(f.Data)
+		}
 	}
 	list := slices.Clone(sources)
 	top := 0
