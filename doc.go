@@ -48,6 +48,8 @@
 //     probably needs a skill. [Catalog.Search] is for people, and for models that
 //     ask: it ranks whatever is near, and says how likely each is wanted.
 //     [Catalog.Why] explains both. [Catalog.List] and [Catalog.Lookup] do not rank.
+//   - [Catalog.FindText] finds the sections of a skill's files that a question is about, for long
+//     skills of which a model should not read all.
 //   - [Catalog.Owner] is for who looks after a catalog: it rescans at once, calibrates, and
 //     finds twins and rules that match nothing. Other programs do not need it.
 //   - A host with a model loop of its own calls these methods, see the example

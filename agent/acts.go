@@ -37,7 +37,6 @@ type acts struct {
 }
 
 // load returns the instructions of a skill, and whether the conversation has them already.
-// The name is tried as it is and in lower case.
 func (s *acts) load(ctx context.Context, name string) (b contextprovider.Body, again bool, err error) {
 	b, err = s.body(ctx, name)
 	if err != nil {
@@ -66,25 +65,28 @@ func (s *acts) give(b contextprovider.Body) bool {
 
 // body returns the instructions of a skill as they are now, without noting it.
 func (s *acts) body(ctx context.Context, name string) (contextprovider.Body, error) {
-	name = strings.TrimSpace(name)
-	b, err := s.cfg.Catalog.Body(ctx, name, s.cfg.Agent)
-	if lower := strings.ToLower(name); errors.Is(err, skill.ErrNotFound) && lower != name {
-		if b, low := s.cfg.Catalog.Body(ctx, lower, s.cfg.Agent); low == nil {
-			return b, nil
-		}
-	}
-	return b, err
+	return byName(name, func(name string) (contextprovider.Body, error) {
+		return s.cfg.Catalog.Body(ctx, name, s.cfg.Agent)
+	})
 }
 
-// read returns a file of a skill. The name of the skill is tried as it is and in lower case.
-func (s *acts) read(ctx context.Context, name, file string) (contextprovider.File, error) {
+// byName gets something of a skill, whose name is tried as it is and in lower case.
+func byName[T any](name string, get func(name string) (T, error)) (T, error) {
 	name = strings.TrimSpace(name)
-	f, err := s.cfg.Catalog.File(ctx, name, file, s.cfg.Agent)
+	got, err := get(name)
 	if lower := strings.ToLower(name); errors.Is(err, skill.ErrNotFound) && lower != name {
-		if low, no := s.cfg.Catalog.File(ctx, lower, file, s.cfg.Agent); no == nil || !errors.Is(no, skill.ErrNotFound) {
-			f, err = low, no
+		if low, no := get(lower); !errors.Is(no, skill.ErrNotFound) {
+			return low, no
 		}
 	}
+	return got, err
+}
+
+// read returns a file of a skill.
+func (s *acts) read(ctx context.Context, name, file string) (contextprovider.File, error) {
+	f, err := byName(name, func(name string) (contextprovider.File, error) {
+		return s.cfg.Catalog.File(ctx, name, file, s.cfg.Agent)
+	})
 	if err != nil {
 		b, unknown := s.body(ctx, name)
 		if unknown != nil {

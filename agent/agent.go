@@ -28,6 +28,7 @@ type Catalog interface {
 	Unread(ctx context.Context) (int, error) // how many folders of skills have not been read yet
 	Body(ctx context.Context, id string, a *search.Agent) (contextprovider.Body, error)
 	File(ctx context.Context, id, name string, a *search.Agent) (contextprovider.File, error)
+	FindText(ctx context.Context, q contextprovider.TextQuery, a *search.Agent) (contextprovider.Passages, error)
 	Script(ctx context.Context, id string, a *search.Agent) (search.Script, error)
 }
 
@@ -124,9 +125,14 @@ type Config struct {
 	// in their order.
 	FirstOnly bool
 
+	// Long is the most tokens, estimated, that the tool read_skill gives of a skill. Of a longer
+	// one it gives the opening and a table of its sections, each of which it gives when it is
+	// asked for. 0 means that it always gives the whole.
+	Long int
+
 	// Offer are the names of the tools that a model is offered; nil means read_skill,
-	// search_skills, list_skills, read_skill_resource, run_skill_script and those in More. All
-	// are answered, also those that only other hosts know, such as get_skill and load_skill.
+	// search_skills, list_skills, read_skill_resource, search_skill_files, run_skill_script and
+	// those in More. All are answered, also those that only other hosts know, such as get_skill and load_skill.
 	Offer []string
 
 	// More are further tools; nil means none.
@@ -187,8 +193,8 @@ func New(cfg Config) (*Agent, error) {
 		return nil, errors.New("agent: Config.Catalog is nil; set it to the result of repertoire.Open")
 	case cfg.MaxIterations < 0:
 		return nil, fmt.Errorf("agent: Config.MaxIterations is %d; set it to 1 or more, or to 0 for %d", cfg.MaxIterations, DefaultIterations)
-	case cfg.History < 0 || cfg.System < 0:
-		return nil, fmt.Errorf("agent: Config.History is %d and Config.System is %d; set them to numbers of tokens, or to 0", cfg.History, cfg.System)
+	case cfg.History < 0 || cfg.System < 0 || cfg.Long < 0:
+		return nil, fmt.Errorf("agent: Config.History is %d, Config.System %d and Config.Long %d; set them to numbers of tokens, or to 0", cfg.History, cfg.System, cfg.Long)
 	case cfg.Workspace.Dir != "" && !filepath.IsAbs(cfg.Workspace.Dir):
 		return nil, fmt.Errorf("agent: Config.Workspace.Dir %q is not an absolute path", cfg.Workspace.Dir)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Bounds of what an answer quotes of names and errors, in characters.
@@ -24,14 +25,23 @@ func line(s string, n int) string { return tidy.Shorten(tidy.Line(s), n) }
 // readSkill answers with the instructions of a skill under a short header. The instructions of
 // skills that it requires follow while each fits whole: the model reads the others by their names.
 func readSkill(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) {
-	b, again, err := s.load(ctx, in.Text("name"))
-	if err != nil {
-		return Reply{}, err
+	if title := in.Text("section"); title != "" {
+		return readSection(ctx, s, in.Text("name"), title)
 	}
-	if again {
+	b, err := s.body(ctx, in.Text("name"))
+	if err != nil {
+		return Reply{}, s.failed("", in.Text("name"), err)
+	}
+	part, given := s.cfg.openingOf(&b), b
+	if part.long {
+		given.Tokens = words.Tokens(part.text)
+	}
+	switch again := !s.give(given); {
+	case again && part.long:
+		return Reply{Text: "The opening of the skill " + line(b.ID, maxLabel) + " stands in this conversation already, and has not changed. Read_skill with section gives a part of the rest, and search_skill_files finds the one that you need."}, nil
+	case again:
 		return Reply{Text: "The instructions of the skill " + line(b.ID, maxLabel) + " stand in this conversation already, and have not changed."}, nil
 	}
-	part := cut(b.Text, lines{})
 	var t strings.Builder
 	fmt.Fprintf(&t, "Skill %s from %s, about %d tokens. %s", line(b.ID, maxLabel), line(b.Source, maxLabel), b.Tokens, s.placeText(ctx, &b))
 	with := s.giveRequired(&b, maxText-len(part.text))
@@ -42,9 +52,7 @@ func readSkill(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) {
 	if b.HiddenChars > 0 {
 		fmt.Fprintf(&t, "%d invisible characters were removed from it.\n", b.HiddenChars)
 	}
-	if rest := part.rest(lines{}); rest != "" {
-		fmt.Fprintf(&t, "It is cut here; read_skill_resource with path SKILL.md and lines %s reads on.\n", rest)
-	}
+	t.WriteString(part.rest)
 	t.WriteString("The rest of this text is its SKILL.md, written by its author.\n\n")
 	t.WriteString(part.text)
 	for i := range with {
@@ -58,7 +66,7 @@ func readSkill(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) {
 // what is left of room bytes and is new to it, and returns them.
 func (s *acts) giveRequired(b *contextprovider.Body, room int) (list []contextprovider.Body) {
 	for _, q := range b.Required {
-		if len(q.Text) <= room && s.give(q) {
+		if len(q.Text) <= room && !s.cfg.isLong(&q) && s.give(q) {
 			room -= len(q.Text)
 			list = append(list, q)
 		}

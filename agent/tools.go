@@ -54,11 +54,14 @@ func (c *Config) builtins() []builtin {
 	in := skillParam
 	in.Required, in.Text = false, "the skill in whose folder they run; leave it out for none"
 	read := []tool.Param{skillParam}
+	part := append(slices.Clone(read), tool.Param{Name: "section", Aliases: []string{"heading"}, Text: "a heading in its files: only what is below it; the whole SKILL.md if left out"})
+	inside := skillParam
+	inside.Required, inside.Text = false, "the skill whose files are searched; left out, the skills that fit the query best"
 	file := []tool.Param{skillParam,
 		{Name: "path", Aliases: []string{"file", "filename", "filepath", "resource", "resourcename"}, Required: true, Text: "of the file, relative to the skill's folder"},
 		{Name: "lines", Text: `lines to read, from 1: "10-40", "10-" or "10"; all if left out`}}
 	return []builtin{
-		{kind: usage.Loaded, Row: tool.Row{Name: "read_skill", Title: "Read the instructions of a skill", Text: readText, Params: read}, usual: true, listed: true, do: readSkill},
+		{kind: usage.Loaded, Row: tool.Row{Name: "read_skill", Title: "Read the instructions of a skill", Text: readText, Params: part}, usual: true, listed: true, do: readSkill},
 		{kind: usage.Searched, Row: tool.Row{Name: "search_skills", Title: "Search skills", Text: searchText, Output: searchResult{}, Params: []tool.Param{
 			{Name: "query", Aliases: queryNames, Required: true, Text: "what is to be done, as a sentence or as words"},
 			{Name: "limit", Kind: tool.Number, Text: "most skills to return, 1 to 50; 8 if left out"},
@@ -77,6 +80,10 @@ func (c *Config) builtins() []builtin {
 			{Name: "cursor", Text: "next_cursor of the page before"},
 		}}, usual: true, do: listSkills},
 		{kind: usage.Read, Row: tool.Row{Name: "read_skill_resource", Title: "Read a file of a skill", Text: resourceHelp, Params: file}, usual: true, do: readResource},
+		{kind: usage.Read, Row: tool.Row{Name: "search_skill_files", Title: "Search in the files of skills", Text: filesHelp, Params: []tool.Param{
+			{Name: "query", Aliases: queryNames, Required: true, Text: "what the files should say something about"},
+			inside, {Name: "path", Aliases: file[1].Aliases, Text: "the only file of it to search"},
+		}}, usual: true, do: searchFiles},
 		{kind: usage.Ran, Row: tool.Row{Name: "run_skill_script", Text: runHelp, Writes: true, Destroys: true, Params: []tool.Param{skillParam,
 			{Name: "command", Aliases: []string{"cmd", "script"}, Required: true, Text: "the script with its arguments as in a shell, such as scripts/fill.py --all form.pdf"},
 			{Name: "args", Aliases: []string{"arguments", "argv"}, Kind: tool.Texts, Text: "further arguments, each as it is"},
@@ -91,8 +98,8 @@ func (c *Config) builtins() []builtin {
 		{kind: usage.Loaded, Row: tool.Row{Name: "load_skill", Text: "Load a skill: its whole SKILL.md and the folder that relative paths in it start at. Call it before you do the task that the skill is about.",
 			Params: read}, json: true, do: loadSkill},
 		{kind: usage.Loaded, Row: tool.Row{Name: "activate_skill", Text: readText, Params: read}, do: activateSkill},
-		{kind: usage.Loaded, Row: tool.Row{Name: "use_skill", Text: readText, Params: read}, do: readSkill},
-		{kind: usage.Loaded, Row: tool.Row{Name: "skill", Text: readText, Params: read}, do: readSkill},
+		{kind: usage.Loaded, Row: tool.Row{Name: "use_skill", Text: readText, Params: part}, do: readSkill},
+		{kind: usage.Loaded, Row: tool.Row{Name: "skill", Text: readText, Params: part}, do: readSkill},
 		{kind: usage.Read, Row: tool.Row{Name: "load_skill_resource", Text: resourceHelp, Params: file}, do: readResource},
 		{kind: usage.Read, Row: tool.Row{Name: "read_skill_file", Text: resourceHelp, Params: file}, do: readResource},
 	}
@@ -123,6 +130,8 @@ Write the query as one sentence about what is to be done and with what, in the u
 	listText = `Browse the catalog of skills a page at a time: all by name, or with a query those that have to do with it, best first; of a tag or a source if one is given. Call this when the user asks what skills there are. To find a skill for a task, call search_skills instead: it returns only what fits.`
 
 	resourceHelp = `Read a file of a skill, such as references/forms.md or scripts/fill.py, as it is on disk now. Call it when the instructions of a loaded skill refer to the file; the path is relative to the skill's folder. Of a long file ask for the lines that matter, such as "10-40". A script is usually better run where it is than read.`
+
+	filesHelp = `Find where the files of a skill say something: the sections of its SKILL.md, references and scripts that have to do with the query, each with its place and an excerpt. Call it instead of reading a long skill or file whole.`
 
 	runHelp = "Run a script of a skill, as its instructions say. The working folder is the skill's folder. It is one command: pipes, redirections and variables do not work."
 
@@ -157,7 +166,7 @@ func noneStandsOut(n int) string {
 const loadIntro = "The tool read_skill returns the instructions of each by its name."
 
 // Tools returns what a model may call for a prompt: Config.Offer, or read_skill, search_skills,
-// list_skills, read_skill_resource and, if there is an Executor, run_skill_script. The description
+// list_skills, read_skill_resource, search_skill_files and, if there is an Executor, run_skill_script. The description
 // of read_skill lists the skills that fit the prompt, within Config.Budget; for the prompt "",
 // as many of all skills as the budget has room for. A program passes the calls to Agent.Call.
 func (a *Agent) Tools(ctx context.Context, prompt string) ([]Tool, error) {
@@ -313,7 +322,7 @@ func (s *acts) reply(ctx context.Context, name, args string, every bool) Reply {
 	if err != nil {
 		r = failing(s.problemOf(ctx, err), row.json)
 	}
-	r.Text, r.Kind, r.Events = unmarked(r.Text), row.kind, s.eventsFrom(start)
+	r.Text, r.Kind, r.Events = unmarked(r.Text), cmp.Or(r.Kind, row.kind), s.eventsFrom(start)
 	return r
 }
 

@@ -248,7 +248,7 @@ func TestTools(t *testing.T) {
 	clerk.Exclude.Names = []string{"payroll"}
 	nobody := &repertoire.Agent{Name: "nobody"}
 	nobody.Exclude.Names = []string{"*"}
-	const usual = "read_skill search_skills list_skills read_skill_resource"
+	const usual = "read_skill search_skills list_skills read_skill_resource search_skill_files"
 	all := []string{"<available_skills>", ">Fill in the fields of PDF forms.</skill>", `"starter"`, `"sourdough"`, "!payroll"}
 	for _, test := range []struct {
 		prompt string

@@ -39,12 +39,19 @@ type TextQuery struct {
 	Limit   int    // most passages; 0 means 5
 }
 
+// A sectionError says that there is no such section. It is for whoever asks.
+type sectionError string
+
+func (e sectionError) Error() string    { return string(e) }
+func (e sectionError) ForAsker() string { return string(e) }
+
 // A Passage is a section of a file of a skill.
 type Passage struct {
 	ID      string   `json:"id"`                // of the skill
 	Path    string   `json:"path"`              // of the file, in the skill
 	SHA256  string   `json:"sha256"`            // of the file
 	Trail   []string `json:"trail"`             // headings, the outermost first; none for text without
+	Also    []string `json:"also,omitempty"`    // headings of further short parts that it holds
 	First   int      `json:"first"`             // its lines in the file, from 1
 	Last    int      `json:"last"`              //
 	Tokens  int      `json:"tokens"`            // of all these lines, estimated
@@ -67,6 +74,7 @@ type Skipped struct {
 	ID     string `json:"id"`
 	Path   string `json:"path,omitempty"`
 	Reason string `json:"reason"`
+	Err    error  `json:"-"` // that Reason tells of; nil for a file that is as it should be
 }
 
 // A text is a file that is searched.
@@ -126,17 +134,25 @@ func (q *TextQuery) Check() error {
 	return nil
 }
 
-// add adds a passage.
-func (f *Passages) add(t *text, trail []string, first, last, tokens int, shown string, at int) {
-	if trail == nil {
-		trail = []string{}
-	}
-	f.Passages = append(f.Passages, Passage{ID: t.id, Path: t.path, SHA256: t.digest, Trail: trail, First: first, Last: last, Tokens: tokens, Text: shown, At: at})
+// Heading returns the headings of a passage on one line, "" for text without.
+func (p *Passage) Heading() string {
+	return strings.Join(append([]string{strings.Join(p.Trail, sections.Separator)}, p.Also...), " and ")
+}
+
+// add adds a passage: a section, and what is shown of it from a line.
+func (f *Passages) add(t *text, s *sections.Section, shown string, at int) {
+	trail := append([]string{}, s.Trail...)
+	f.Passages = append(f.Passages, Passage{ID: t.id, Path: t.path, SHA256: t.digest, Trail: trail, Also: s.Also, First: s.First, Last: s.Last, Tokens: s.Tokens, Text: shown, At: at})
 }
 
 // skip notes what could not be searched.
 func (f *Passages) skip(id, path, reason string) {
-	f.Skipped = append(f.Skipped, Skipped{id, path, reason})
+	f.Skipped = append(f.Skipped, Skipped{ID: id, Path: path, Reason: reason})
+}
+
+// skipFor notes what could not be read because of an error.
+func (f *Passages) skipFor(id, path string, err error) {
+	f.Skipped = append(f.Skipped, Skipped{id, path, err.Error(), err})
 }
 
 // rank adds the sections that have to do with a question.
@@ -152,7 +168,7 @@ func (p *Provider) rank(ctx context.Context, texts []text, question string, limi
 	for _, h := range hits {
 		s := &files[h.File].Sections[h.Section]
 		shown, at := sections.Excerpt(s, question, excerptBytes)
-		found.add(&texts[h.File], s.Trail, s.First, s.Last, s.Tokens, shown, at)
+		found.add(&texts[h.File], s, shown, at)
 	}
 	return err
 }
@@ -166,7 +182,7 @@ func (f *Passages) matching(texts []text, pattern string) error {
 	for i := range texts {
 		for _, s := range sections.Split(texts[i].path, texts[i].text) {
 			if lines, n := sections.Grep(&s, re); n > 0 {
-				f.add(&texts[i], s.Trail, s.First, s.Last, s.Tokens, lines, s.First)
+				f.add(&texts[i], &s, lines, s.First)
 				f.Passages[len(f.Passages)-1].Matches = n
 			}
 		}
@@ -183,7 +199,7 @@ func (f *Passages) named(texts []text, q *TextQuery) error {
 		heads := sections.Heads(t.path, t.text)
 		for _, h := range sections.Named(heads, q.Section) {
 			shown := linesOf(t.text, h.First, h.Last)
-			f.add(t, h.Trail, h.First, h.Last, h.Tokens, tidy.Cut(shown, maxSectionText), h.First)
+			f.add(t, &sections.Section{Trail: h.Trail, First: h.First, Last: h.Last, Tokens: h.Tokens}, tidy.Cut(shown, maxSectionText), h.First)
 		}
 		for _, h := range heads {
 			known = append(known, h.Trail[len(h.Trail)-1])
@@ -196,7 +212,7 @@ func (f *Passages) named(texts []text, q *TextQuery) error {
 	if q.Path != "" {
 		where = q.Path + " of " + where
 	}
-	return fmt.Errorf("%s has no section %q%s", where, q.Section, words.Suggest(q.Section, known))
+	return sectionError(fmt.Sprintf("%s has no section %q%s", where, q.Section, words.Suggest(q.Section, known)))
 }
 
 // linesOf returns some lines of a text, counted from 1.
@@ -241,7 +257,7 @@ func (p *Provider) texts(ctx context.Context, q *TextQuery, a *search.Agent, fou
 		case err != nil && q.Skill != "":
 			return nil, err
 		case err != nil:
-			found.skip(e.ID, "", err.Error())
+			found.skipFor(e.ID, "", err)
 			continue
 		}
 		found.Skills++
@@ -301,7 +317,7 @@ func (p *Provider) textsOf(ctx context.Context, e search.Entry, only string, a *
 			err = p.verify(ctx, &e, f.Path, &c, a)
 		}
 		if err != nil {
-			found.skip(e.ID, f.Path, err.Error())
+			found.skipFor(e.ID, f.Path, err)
 			continue
 		}
 		add(f.Path, &c)

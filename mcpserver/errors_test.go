@@ -44,6 +44,10 @@ func (b broken) File(context.Context, string, string, *search.Agent) (contextpro
 	return contextprovider.File{}, b.err
 }
 
+func (b broken) FindText(context.Context, contextprovider.TextQuery, *search.Agent) (contextprovider.Passages, error) {
+	return contextprovider.Passages{}, b.err
+}
+
 func (b broken) Outline(context.Context, string, *search.Agent) (contextprovider.Manifest, error) {
 	return contextprovider.Manifest{}, b.err
 }
@@ -107,7 +111,7 @@ func TestErrorsElsewhere(t *testing.T) {
 		}
 		for tool, arguments := range map[string]map[string]any{
 			"search_skills": {"query": "x"}, "suggest_skills": {"prompt": "make a thing"}, "read_skill": {"id": "x"},
-			"read_skill_resource": {"id": "x", "path": "y"}, "list_skills": {},
+			"read_skill_resource": {"id": "x", "path": "y"}, "search_skill_files": {"query": "x"}, "list_skills": {},
 		} {
 			check(tool, call(t, h, tool, arguments).Body.String())
 		}

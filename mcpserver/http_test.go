@@ -204,7 +204,7 @@ func TestHTTPEras(t *testing.T) {
 	url := s.url + "/mcp"
 	old := session(t, url)
 	r := send(t, "POST", url, message("tools/list", "{}"), old...).result(t)
-	if tools := r["tools"].([]any); len(tools) != 5 {
+	if tools := r["tools"].([]any); len(tools) != 6 {
 		t.Errorf("%d tools", len(tools))
 	}
 	if r["resultType"] != nil {

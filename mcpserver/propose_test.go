@@ -35,7 +35,7 @@ func TestPropose(t *testing.T) {
 	k := proposing(t, state, "clerk", false)
 	c := k.connect(t, false)
 	want(t, "tools", field(c.must("tools/list", nil)["tools"], "name"),
-		"list_skills", "propose_skill", "propose_skill_update", "read_skill", "read_skill_resource", "search_skills", "suggest_skills")
+		"list_skills", "propose_skill", "propose_skill_update", "read_skill", "read_skill_resource", "search_skill_files", "search_skills", "suggest_skills")
 	change := object{"id": "pdf-forms", "diff": "@@\n-Do it.\n+Do it well.\n", "justification": "It was done badly."}
 	text, r := c.tool("propose_skill_update", change)
 	contains(t, "text", text, "waits for a decision")

@@ -27,11 +27,11 @@ type toolbox struct {
 }
 
 // listedTools are the tools that every server lists. It answers all of the table.
-var listedTools = []string{"search_skills", "suggest_skills", "read_skill", "read_skill_resource", "list_skills"}
+var listedTools = []string{"search_skills", "suggest_skills", "read_skill", "read_skill_resource", "search_skill_files", "list_skills"}
 
 func newToolbox(c Catalog, o *Options, used *recent) *toolbox {
 	t := &toolbox{opts: o, used: used, runs: newRuns(o, used)}
-	cfg := agent.Config{Catalog: c, Agent: o.Agent, Agents: o.Agents, More: proposalRows(o), Offer: slices.Clone(listedTools), Suggest: t.suggest,
+	cfg := agent.Config{Catalog: c, Agent: o.Agent, Agents: o.Agents, More: proposalRows(o), Long: max(0, cmp.Or(o.Long, DefaultLong)), Offer: slices.Clone(listedTools), Suggest: t.suggest,
 		Tell: func(ctx context.Context, err error) string {
 			return shown(ctx, o.Logger, eventOf(ctx).Call, err).Error()
 		},

@@ -34,7 +34,7 @@ func TestToolsList(t *testing.T) {
 		if r["ttlMs"] == nil || r["cacheScope"] != "private" || (r["resultType"] == "complete") != modern {
 			t.Errorf("ttlMs %v, cacheScope %v, resultType %v", r["ttlMs"], r["cacheScope"], r["resultType"])
 		}
-		want(t, "tools", field(r["tools"], "name"), "list_skills", "read_skill", "read_skill_resource", "search_skills", "suggest_skills")
+		want(t, "tools", field(r["tools"], "name"), "list_skills", "read_skill", "read_skill_resource", "search_skill_files", "search_skills", "suggest_skills")
 		for _, v := range r["tools"].([]any) {
 			tool := v.(object)
 			if d := tool["description"].(string); len(d) > 2048 || len(d) < 100 {

@@ -178,6 +178,7 @@ func (n node) checkTools(t *testing.T, c connection) {
 		{"suggest_skills", `{"prompt":"Has files of several kinds, to be read one by one"}`, "a-folder"},
 		{"read_skill", `{"id":"a-folder"}`, "See references/guide.md"},
 		{"read_skill_resource", `{"id":"a-folder","path":"references/guide.md","lines":"3-4"}`, "second"},
+		{"search_skill_files", `{"query":"the second line","name":"a-folder"}`, "references/guide.md"},
 		{"list_skills", `{}`, "a-folder"},
 	} {
 		called[call.tool] = true

@@ -61,6 +61,8 @@ func TestFlow(t *testing.T) {
 				{"search_skills", `{"query":"feed the cat"}`, "- cat"},
 				{"read_skill", `{"name":"cat"}`, "Feed it."},
 				{"read_skill_resource", `{"skill_id":"cat","path":"notes.md"}`, "Notes."},
+				{"search_skill_files", `{"query":"notes","name":"cat"}`, "Skill cat, notes.md, lines 1-1"},
+				{"read_skill", `{"name":"cat","section":"food"}`, `skill cat has no section "food"`},
 				{"read_skill", `{"name":"cats"}`, "did you mean cat?"},
 				{"read_skill", `{}`, "Argument name is missing"},
 			} {

@@ -82,6 +82,9 @@ func TestHeldFromModels(t *testing.T) {
 			{"tools/call", tool("suggest_skills", map[string]any{"prompt": "what does the oven skill do, and the lamp skill"})},
 			{"tools/call", tool("read_skill", map[string]any{"id": id})},
 			{"tools/call", tool("read_skill_resource", map[string]any{"id": id, "path": "run.sh"})},
+			{"tools/call", tool("read_skill", map[string]any{"id": id, "section": "nothing"})},
+			{"tools/call", tool("search_skill_files", map[string]any{"query": "what does it do", "id": id})},
+			{"tools/call", tool("search_skill_files", map[string]any{"query": "what does the lamp skill do"})},
 			{"skills/list", map[string]any{}},
 			{"skills/get", map[string]any{"uri": "skill://" + id + "/SKILL.md"}},
 			{"resources/list", map[string]any{}},
@@ -103,7 +106,7 @@ func TestHeldFromModels(t *testing.T) {
 			t.Errorf("the server says %q:\n%s", secret, oven)
 		}
 	}
-	if n := strings.Count(oven, "is held back; only the user can release it"); n != 2 {
+	if n := strings.Count(oven, "is held back; only the user can release it"); n != 4 {
 		t.Errorf("%d answers say that the skill is held back:\n%s", n, oven)
 	}
 	trustAll(t, c, file)

@@ -17,17 +17,20 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/server"
+	"github.com/repertoire-skills/repertoire/mcpserver"
 )
 
 const mcpHelp = `Mcp serves the catalog over the Model Context Protocol on standard input and
 output, for clients that start their servers. It ends with its input. With
 --http it serves any number of clients at an address instead.
 
-Tools: search_skills, suggest_skills, read_skill, read_skill_resource and
-list_skills. Clients of the skills extension (SEP-2640) get skills/list,
-skills/get, resources/directory/read and skill:// resources with digests; a
-skill that they could not load is left out ("skills doctor --strict" tells of
-most causes).
+Tools: search_skills, suggest_skills, read_skill, read_skill_resource,
+search_skill_files and list_skills. Of a skill with more tokens than
+--long-skill says, read_skill gives the opening and a table of its sections,
+which it gives one at a time. Clients of the skills extension (SEP-2640) get
+skills/list, skills/get, resources/directory/read and skill:// resources with
+digests; a skill that they could not load is left out ("skills doctor --strict"
+tells of most causes).
 
 Suggest_skills offers a skill once in a session, as hooks do, and is silent if
 none fits; without a session it says that none does, for models. Over HTTP the
@@ -124,6 +127,7 @@ func newMCPCommand(e env) *cobra.Command {
 
 func (o *mcpOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.http.Addr, "http", "", "serve HTTP at this `address`, a port or host:port")
+	f.IntVar(&o.Long, "long-skill", mcpserver.DefaultLong, "most `tokens` that read_skill gives of a skill; 0 for any")
 	f.BoolVar(&o.Propose, "allow-proposals", false, "agents may propose changes of skills")
 	f.StringVar(&o.Reviewer, "reviewer", "", "the agent of this `name` may decide on proposals")
 	f.BoolVar(&o.Run, "allow-run", false, "agents may run scripts of skills that you trust")
@@ -148,7 +152,12 @@ func (o *mcpOptions) flags(f *pflag.FlagSet) {
 
 // check checks what a server may do that serves the agent of a name, or everything.
 func (o *mcpOptions) check(agent string) error {
+	if o.Long == 0 {
+		o.Long = -1 // which means no limit; 0 is the usual one
+	}
 	switch {
+	case o.Long < -1:
+		return fmt.Errorf("--long-skill %d is no number of tokens; 0 means any", o.Long)
 	case !o.Run && (o.Executor != "" || o.Unconfined):
 		return errors.New("--executor and --allow-unconfined need --allow-run")
 	case o.Reviewer == "":

@@ -51,7 +51,7 @@ func TestErrorsOfNodes(t *testing.T) {
 		}
 		for tool, arguments := range map[string]string{
 			"search_skills": `{"query":"feed the cat"}`, "suggest_skills": `{"prompt":"feed the cat"}`, "read_skill": `{"id":"cat"}`,
-			"read_skill_resource": `{"id":"post","path":"SKILL.md"}`, "list_skills": `{}`,
+			"read_skill_resource": `{"id":"post","path":"SKILL.md"}`, "search_skill_files": `{"query":"feed the cat"}`, "list_skills": `{}`,
 		} {
 			check(tool, s.call(t, "127.0.0.1", "", "tools/call", tool, arguments))
 		}
@@ -64,7 +64,7 @@ func TestErrorsOfNodes(t *testing.T) {
 			check(path, body)
 		}
 		cookie := "skills-" + base[strings.LastIndex(base, ":")+1:] + "=" + base64.RawURLEncoding.EncodeToString([]byte(token))
-		for _, path := range []string{"/ui/", "/ui/catalog", "/ui/skill?id=cat", "/ui/file?id=cat&path=SKILL.md", "/ui/doctor", "/ui/usage", "/ui/state"} {
+		for _, path := range []string{"/ui/", "/ui/catalog", "/ui/skill?id=cat", "/ui/file?id=cat&path=SKILL.md", "/ui/find?id=cat", "/ui/doctor", "/ui/usage", "/ui/state"} {
 			_, body := get(t, base+path, "Cookie", cookie)
 			check(path, strings.ReplaceAll(body, s.url, "")) // the node's own address
 		}

@@ -261,6 +261,8 @@ func (r *realm) askServer(t *testing.T, p *post, m map[string]any) {
 	for _, id := range r.some(testsize.Rounds(9, 2)) {
 		tool("read_skill", map[string]any{"id": id})
 		tool("read_skill_resource", map[string]any{"id": id, "path": "scripts/run.sh"})
+		tool("read_skill", map[string]any{"id": id, "section": "nothing"})
+		tool("search_skill_files", map[string]any{"query": "run", "id": id})
 		uri := "skill://" + url.PathEscape(id)
 		for _, more := range []string{"", "/SKILL.md", "/code-review/SKILL.md", "/git/scripts/run.sh"} {
 			call("skills/get", map[string]any{"uri": uri + more})

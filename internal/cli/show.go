@@ -278,7 +278,7 @@ func runFind(ctx context.Context, s *session, c *catalog, q contextprovider.Text
 			b.WriteString("\n")
 		}
 		if q.Section == "" || len(found.Passages) > 1 {
-			b.WriteString(lineOf("%s %s:%d-%d, %s: %s", p.ID, p.Path, p.First, p.Last, count(p.Tokens, "token"), strings.Join(p.Trail, " > ")) + "\n")
+			b.WriteString(lineOf("%s %s:%d-%d, %s: %s", p.ID, p.Path, p.First, p.Last, count(p.Tokens, "token"), p.Heading()) + "\n")
 		}
 		b.WriteString(strings.TrimRight(p.Text, "\n") + "\n")
 	}

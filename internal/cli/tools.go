@@ -22,10 +22,11 @@ as JSON, for programs that talk to a model themselves. The formats are
   gemini       the field "tools" of a request to generate content
   json-schema  a list of JSON Schemas with title and description
 
-The tools are read_skill, search_skills, list_skills and read_skill_resource,
-and with --scripts also run_skill_script. With --tool there are those that you
-name; get_skill, load_skill, activate_skill, use_skill and skill, which do what
-read_skill does in the forms of other hosts, are there only then.
+The tools are read_skill, search_skills, list_skills, read_skill_resource and
+search_skill_files, and with --scripts also run_skill_script. With --tool there
+are those that you name; get_skill, load_skill, activate_skill, use_skill and
+skill, which do what read_skill does in the forms of other hosts, are there only
+then.
 
 A script can be a tool of its own, such as pdf__convert for scripts/convert.py
 of the skill pdf. Give the skill with --skill; with --scripts the skills that

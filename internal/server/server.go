@@ -38,6 +38,9 @@ type Options struct {
 	// the whole catalog, and over HTTP the scopes of all agents too.
 	Agent string
 
+	// Long is the most tokens that read_skill gives of a skill; 0 and less as in mcpserver.Options.
+	Long int
+
 	// Propose lets agents propose changes of skills. Reviewer is the name of the agent that
 	// decides on them; "" means nobody.
 	Propose  bool
