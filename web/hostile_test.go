@@ -69,9 +69,12 @@ func TestHostile(t *testing.T) {
 	if seen < len(evil)-2 {
 		t.Errorf("%d of %d hostile skills are in the catalog", seen, len(evil))
 	}
+	k.post("find", "q", "fill in a form").is(200).has("<pre").lacks("<script>", "\u202e", "\x1b", "\U000e0041")
 	for _, text := range evil {
 		k.post("", "q", "fill in a form "+text).is(200)
 		k.post("skill?id=pdf-forms", "q", "fill in a form "+text).is(200)
+		k.post("find", "q", "fill in a form "+text).is(200)
+		k.post("find?id=pdf-forms", "q", text)
 		for _, field := range []string{"q", "source", "tag", "state", "from"} {
 			k.get("catalog", field, text).is(200)
 		}

@@ -32,6 +32,7 @@ func (hs *handlers) list() []page {
 		{path: "catalog", name: "catalog", title: "Catalog", get: hs.getCatalog},
 		{path: "skill", name: "skill", in: "catalog", title: "Skill", get: hs.getSkill, post: hs.getSkill},
 		{path: "file", name: "file", in: "catalog", title: "File", get: hs.getFile},
+		{path: "find", name: "find", in: "catalog", title: "Search files", get: hs.getFind, post: hs.getFind},
 		{path: "doctor", name: "doctor", title: "Doctor", whole: true, get: hs.getFindings, post: hs.postFindings},
 		{path: "usage", name: "usage", title: "Usage", get: hs.getUsage},
 		{path: "state", name: "state", title: "State", whole: true, get: hs.getState},

@@ -91,7 +91,7 @@ func wait(t *testing.T, p *Page, expression string) {
 // axe-core finds nothing serious in it, and the browser complains of nothing.
 func TestLooks(t *testing.T) {
 	s := start(t, nil)
-	list := append(s.pages(t), "skill?id=pdf-forms", "catalog?q=pdf", "no-such-page",
+	list := append(s.pages(t), "skill?id=pdf-forms", "find?id=pdf-forms", "catalog?q=pdf", "no-such-page",
 		strings.TrimPrefix(value[string](t, s.open(t, "proposals", wide), `document.querySelector("article a").href`), s.server.Page("")))
 	for _, page := range list {
 		for _, v := range []View{wide, narrow} {
