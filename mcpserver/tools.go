@@ -73,8 +73,16 @@ func toolOf(t *agent.Tool, open bool) *mcp.Tool {
 	if t.Output != nil { // a nil pointer in it would be a schema
 		def.OutputSchema = t.Output
 	}
+	if slices.Contains(readyTools, t.Name) {
+		def.Meta = mcp.Meta{"anthropic/alwaysLoad": true}
+	}
 	return def
 }
+
+// readyTools are the tools that Claude Code shows its model from the start. It gives the model
+// others by name only, and their definition when the model asks for it, which costs a turn
+// before each skill.
+var readyTools = []string{"search_skills", "read_skill"}
 
 // anyTool is a tool that the protocol library knows: calls of tools of the table that are not
 // listed are handed to it.
