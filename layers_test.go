@@ -116,6 +116,7 @@ var layers = map[string][]string{
 	"web/browsertest/screenshots":   {"web/browsertest"},
 	"internal/atomicfile/crashtest": {"internal/atomicfile"},
 	"internal/pgtest":               {},
+	"internal/clientstest":          {},
 	"internal/catalogtest":          {".", "internal/must", "source", "source/sourcetest"},
 	"internal/must":                 {},
 	"internal/testsize":             {},

@@ -64,7 +64,7 @@ func (t Tests) Run() int {
 // isSetting reports whether a variable names folders, settings or servers of the person, to this
 // program, to git or to clients of agents.
 func isSetting(name string) bool {
-	for _, own := range []string{"REPERTOIRE_LONG", "REPERTOIRE_SOAK", "REPERTOIRE_TEST", "REPERTOIRE_DIST", "REPERTOIRE_NODE_MODULES"} {
+	for _, own := range []string{"REPERTOIRE_LONG", "REPERTOIRE_SOAK", "REPERTOIRE_TEST", "REPERTOIRE_DIST", "REPERTOIRE_NODE_MODULES", "REPERTOIRE_CLIENTS"} {
 		if strings.HasPrefix(name, own) {
 			return false // for the tests
 		}
