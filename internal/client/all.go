@@ -19,6 +19,7 @@ const (
 	claudeFields  = `"session_id":` + MarkSession + `,"transcript_path":"","cwd":` + MarkDir + `,"permission_mode":"default","hook_event_name":` + MarkEvent
 	codexFields   = `"session_id":` + MarkSession + `,"transcript_path":null,"cwd":` + MarkDir + `,"hook_event_name":` + MarkEvent + `,"model":"","permission_mode":"default"`
 	geminiFields  = `"session_id":` + MarkSession + `,"transcript_path":"","cwd":` + MarkDir + `,"hook_event_name":` + MarkEvent + `,"timestamp":"2026-01-01T00:00:00.000Z"`
+	qwenFields    = geminiFields + `,"permission_mode":"default"`
 	cursorFields  = `"conversation_id":` + MarkSession + `,"generation_id":` + MarkTurn + `,"model":"","hook_event_name":` + MarkEvent + `,"cursor_version":"","workspace_roots":[` + MarkDir + `],"user_email":null,"transcript_path":null`
 	copilotFields = `"sessionId":` + MarkSession + `,"timestamp":1767225600000,"cwd":` + MarkDir
 	vscodeFields  = `"timestamp":"2026-01-01T00:00:00.000Z","cwd":` + MarkDir + `,"sessionId":` + MarkSession + `,"hookEventName":` + MarkEvent + `,"transcript_path":""`
@@ -35,7 +36,7 @@ func All() []Client { return all() }
 
 // Most starts of the program need no description, and a hook asks for them several times.
 var all = sync.OnceValue(func() []Client {
-	return []Client{claude(), codex(), gemini(), cursor(), copilot(), vscode(), openCode(), goose(), amp(), windsurf(), openClaw(), zed()}
+	return []Client{claude(), codex(), gemini(), qwen(), cursor(), copilot(), vscode(), openCode(), goose(), amp(), windsurf(), openClaw(), zed()}
 })
 
 func claude() Client {
@@ -104,6 +105,26 @@ func gemini() Client {
 				{Name: "SessionStart", Kind: Start, Answer: wrapped, Sample: `{` + geminiFields + sampleSource + `}`},
 			},
 			Tools: Tools{Skill: []string{"activate_skill"}, Read: []string{"read_file"}, Shell: []string{"run_shell_command"}}}}
+}
+
+// qwen comes from Gemini CLI, but its hooks are those of Claude Code. A limit of 1,000 and more is
+// one of milliseconds in every version.
+func qwen() Client {
+	dir := variable("QWEN_HOME", home(".qwen"))
+	settings := Places{paths(dir.below("settings.json")), paths(project(".qwen/settings.json"))}
+	return Client{Name: "qwen", Title: "Qwen Code", Home: dir, Bins: []string{"qwen"}, After: afterRestart,
+		Folders: []string{shared, ".qwen"}, Skills: paths(dir.below("skills"), home(shared+"/skills")),
+		MCP: MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare, Remote: remote(nil, "httpUrl", "${VAR}")},
+		Hook: &Hook{Arg: "qwen", Files: settings, Groups: true, Windows: CmdExe, Mark: "/",
+			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true,
+			Events: []Event{
+				// After each tool it comes again, with an empty prompt.
+				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + qwenFields + `,"prompt_id":` + MarkTurn + samplePrompt + `}`},
+				{Name: "PostToolUse", Kind: Tool, SetUp: true, Matcher: "^(skill|mcp__%__read_skill)$", NoMCP: "^skill$"},
+				{Name: "PostCompact", Kind: Compact, SetUp: true},
+				{Name: "SessionStart", Kind: Start, Answer: wrapped, Sample: `{` + qwenFields + sampleSource + `}`},
+			},
+			Tools: Tools{Skill: []string{"skill"}, Read: []string{"read_file"}, Shell: []string{"run_shell_command"}}}}
 }
 
 func cursor() Client {

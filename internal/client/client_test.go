@@ -86,7 +86,7 @@ func checkHook(t *testing.T, m *client.Machine, c client.Client) {
 
 // TestSkillFolders: the order decides which of two skills of a name is offered.
 func TestSkillFolders(t *testing.T) {
-	want := []string{".agents", ".claude", ".codex", ".cursor", ".gemini", ".github", ".goose", ".opencode", ".windsurf", ".adal", ".agent", ".aider-desk"}
+	want := []string{".agents", ".claude", ".codex", ".cursor", ".gemini", ".github", ".goose", ".opencode", ".qwen", ".windsurf", ".adal", ".agent", ".aider-desk"}
 	got := client.SkillFolders()
 	if diff := cmp.Diff(want, got[:len(want)]); diff != "" {
 		t.Errorf("folders (-want +got):\n%s", diff)
@@ -134,7 +134,7 @@ func TestUserFolders(t *testing.T) {
 }
 
 func TestHookArgs(t *testing.T) {
-	want := []string{"claude", "codex", "gemini", "cursor", "copilot", "sessionstart"}
+	want := []string{"claude", "codex", "gemini", "qwen", "cursor", "copilot", "sessionstart"}
 	if diff := cmp.Diff(want, client.HookArgs()); diff != "" {
 		t.Errorf("hooks (-want +got):\n%s", diff)
 	}

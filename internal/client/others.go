@@ -63,7 +63,6 @@ var others = sync.OnceValue(func() []Client {
 		reads("Posit Assistant", ".posit/assistant"),
 		reads("PureCode", "", home(".purecode")),
 		reads("Qoder", ".qoder", home(".qoder-cn")),
-		reads("Qwen Code", ".qwen"),
 		reads("Reasonix", ".reasonix"),
 		reads("Roo Code", ".roo"),
 		reads("Rovo Dev", ".rovodev"),

@@ -118,6 +118,20 @@ remote_plugin = false
 				return []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1", "npm_config_offline=true"}
 			},
 			args: func(prompt string) []string { return []string{"run", "-m", "test/" + Model, prompt} }},
+		{Name: "qwen", Package: "@qwen-code/qwen-code", Program: ".bin/qwen",
+			settings: func(string) map[string]string {
+				return map[string]string{".qwen/settings.json": `{
+  "security": {"auth": {"selectedType": "openai"}},
+  "general": {"enableAutoUpdate": false, "disableAutoUpdate": true},
+  "privacy": {"usageStatisticsEnabled": false},
+  "telemetry": {"enabled": false}
+}
+`}
+			},
+			environ: func(url string) []string {
+				return []string{"OPENAI_API_KEY=none", "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=" + Model, "QWEN_CODE_TRUST_WORKSPACE=true"}
+			},
+			args: func(prompt string) []string { return []string{"-p", prompt, "--approval-mode", "yolo"} }},
 	}
 }
 

@@ -81,7 +81,7 @@ func Decode(arg string, data []byte) (Event, error) {
 		Turn:    f.text("prompt_id", "turn_id", "generation_id"),
 		Dir:     f.dir(),
 		Source:  f.text("source"),
-		Prompt:  f.text("prompt"),
+		Prompt:  f.text("submitted_prompt", "prompt"), // Qwen Code puts the text of a called skill into the second
 	}
 	// The context of a sub-agent is its own.
 	if agent := f.text("agent_id"); agent != "" && e.Session != "" {
