@@ -2,12 +2,11 @@ package openai
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
 	"time"
-
-	api "github.com/sashabaranov/go-openai"
 
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
@@ -27,15 +26,15 @@ func (m *Model) attempt(ctx context.Context, q agent.Question, text func(string)
 	defer cancel(nil)
 	watch := time.AfterFunc(m.cfg.Timeout, func() { cancel(errSilent) })
 	defer watch.Stop()
-	r := m.request(q, text != nil)
-	resp, err := m.conn.Send(func(client *api.Client) (err error) {
-		if text != nil {
-			_, err = client.CreateChatCompletionStream(ctx, r)
-		} else {
-			_, err = client.CreateChatCompletion(ctx, r)
-		}
-		return err
-	})
+	body, err := json.Marshal(m.request(q, text != nil))
+	if err != nil { // the parameters of a tool are no JSON
+		return agent.Message{}, &Error{Model: m.cfg.Model, Message: err.Error(), Err: err}
+	}
+	accept := "application/json"
+	if text != nil {
+		accept = "text/event-stream"
+	}
+	resp, err := m.conn.Send(ctx, "/chat/completions", body, accept)
 	if err == nil && (resp.StatusCode < 200 || resp.StatusCode > 299) {
 		var a endpoint.Answer
 		if a, err = endpoint.Read(resp, maxMessage); err == nil {

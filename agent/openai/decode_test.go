@@ -153,7 +153,6 @@ func FuzzDecode(f *testing.F) {
 func TestMaxTokens(t *testing.T) {
 	for model, want := range map[string][2]int{"gpt-5-mini": {0, 5}, "qwen3": {5, 0}} {
 		r := (&Model{cfg: Config{Model: model, MaxTokens: 5}}).request(agent.Question{}, false)
-		//lint:ignore SA1019 many servers know only this name
 		if got := [2]int{r.MaxTokens, r.MaxCompletionTokens}; got != want {
 			t.Errorf("%s: max_tokens and max_completion_tokens %v, want %v", model, got, want)
 		}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
-	connection "github.com/repertoire-skills/repertoire/internal/openai"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -60,7 +59,6 @@ func (m *Model) failure(ctx, total context.Context, err error) *Error {
 		return f
 	}
 	f = &Error{Model: m.cfg.Model, Message: m.conn.Tidy(err.Error()), Err: fmt.Errorf("%w: %w", ErrUnavailable, err)}
-	var refused *connection.RequestError
 	var reported *serverError
 	switch {
 	case ctx.Err() != nil:
@@ -69,8 +67,6 @@ func (m *Model) failure(ctx, total context.Context, err error) *Error {
 		f.Message = fmt.Sprintf("no answer within %v; raise Config.Total", m.cfg.Total)
 	case errors.Is(err, errSilent):
 		f.Message, f.again = fmt.Sprintf("the server was silent for %v; raise Config.Timeout if the model is slow", m.cfg.Timeout), true
-	case errors.As(err, &refused):
-		f.Err = err
 	case errors.As(err, &reported):
 		f.Status, f.Err = http.StatusOK, ErrUnavailable // err may hold a secret that the server repeats
 		f.again = containsAny(reported.code, "429", "500", "502", "503", "529", "overloaded")

@@ -281,6 +281,18 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
+// TestBadTool: a tool whose parameters are no JSON is an error, and is not sent.
+func TestBadTool(t *testing.T) {
+	url, asked := always(t, func(http.ResponseWriter, *http.Request) {})
+	m, pauses := newModel(t, url, nil)
+	q := ask("hello")
+	q.Tools = []agent.Tool{{Name: "count", Parameters: json.RawMessage("{")}}
+	_, err := m.Answer(t.Context(), q, nil)
+	if err == nil || !strings.Contains(err.Error(), "unexpected end of JSON") || asked.Load() > 0 || len(*pauses) > 0 {
+		t.Errorf("%v, asked %d times, pauses %v", err, asked.Load(), *pauses)
+	}
+}
+
 // TestStreamOptions: a server that refuses the field is asked without it from then on.
 func TestStreamOptions(t *testing.T) {
 	url, asked := always(t, func(w http.ResponseWriter, r *http.Request) {

@@ -2,50 +2,91 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
 	"math"
-
-	api "github.com/sashabaranov/go-openai"
+	"slices"
+	"strings"
 
 	"github.com/repertoire-skills/repertoire/agent"
 )
 
+// A chatRequest is a question in the form of the protocol.
+type chatRequest struct {
+	Model               string          `json:"model"`
+	Messages            []chatMessage   `json:"messages"`
+	MaxTokens           int             `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int             `json:"max_completion_tokens,omitempty"`
+	Temperature         float32         `json:"temperature,omitempty"`
+	Stream              bool            `json:"stream"`
+	Tools               []chatTool      `json:"tools,omitempty"`
+	StreamOptions       map[string]bool `json:"stream_options,omitempty"`
+	Effort              string          `json:"reasoning_effort,omitempty"`
+}
+
+type chatMessage struct {
+	Role    string     `json:"role"`
+	Content string     `json:"content,omitempty"`
+	Calls   []chatCall `json:"tool_calls,omitempty"`
+	Call    string     `json:"tool_call_id,omitempty"` // the call that the message answers
+}
+
+type chatCall struct {
+	ID       string       `json:"id,omitempty"`
+	Type     string       `json:"type"` // always "function"
+	Function chatFunction `json:"function"`
+}
+
+type chatFunction struct {
+	Name      string `json:"name,omitempty"`
+	Arguments string `json:"arguments"`
+}
+
+type chatTool struct {
+	Function chatDefinition `json:"function"`
+	Type     string         `json:"type"` // always "function"
+}
+
+type chatDefinition struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"` // nil is sent as null
+}
+
+// reasoning are the models of OpenAI, by how their names start, that refuse max_tokens. Many
+// other servers know only that name.
+var reasoning = []string{"o1", "o3", "o4", "gpt-5", "gpt-6"}
+
 // request returns a question in the form of the protocol.
-func (m *Model) request(q agent.Question, stream bool) api.ChatCompletionRequest {
-	r := api.ChatCompletionRequest{
-		Model: m.cfg.Model, Messages: messages(q), Tools: tools(q.Tools), ReasoningEffort: m.cfg.Effort,
-		MaxTokens: m.cfg.MaxTokens, //lint:ignore SA1019 many servers know only this name
+func (m *Model) request(q agent.Question, stream bool) chatRequest {
+	r := chatRequest{
+		Model: m.cfg.Model, Messages: messages(q), MaxTokens: m.cfg.MaxTokens, Stream: stream, Tools: tools(q.Tools), Effort: m.cfg.Effort,
 	}
-	if errors.Is(api.NewReasoningValidator().Validate(r), api.ErrReasoningModelMaxTokensDeprecated) {
-		r.MaxTokens, r.MaxCompletionTokens = 0, m.cfg.MaxTokens //lint:ignore SA1019 see above
+	if slices.ContainsFunc(reasoning, func(start string) bool { return strings.HasPrefix(r.Model, start) }) {
+		r.MaxTokens, r.MaxCompletionTokens = 0, r.MaxTokens
 	}
 	if t := m.cfg.Temperature; t != nil {
-		// The library leaves out a 0. The next number says the same.
+		// A 0 would be left out, and some servers take it for none. The next number says the same.
 		r.Temperature = max(float32(*t), math.SmallestNonzeroFloat32)
 	}
 	if stream && !m.noUsage.Load() {
-		r.StreamOptions = &api.StreamOptions{IncludeUsage: true}
+		r.StreamOptions = map[string]bool{"include_usage": true}
 	}
 	return r
 }
 
-func messages(q agent.Question) []api.ChatCompletionMessage {
-	var list []api.ChatCompletionMessage
+func messages(q agent.Question) []chatMessage {
+	var list []chatMessage
 	if q.System != "" {
-		list = append(list, api.ChatCompletionMessage{Role: api.ChatMessageRoleSystem, Content: q.System})
+		list = append(list, chatMessage{Role: "system", Content: q.System})
 	}
 	for _, m := range q.Messages {
-		to := api.ChatCompletionMessage{Role: api.ChatMessageRoleUser, Content: m.Text}
+		to := chatMessage{Role: "user", Content: m.Text}
 		switch {
 		case m.Role == agent.Assistant:
-			to.Role = api.ChatMessageRoleAssistant
+			to.Role, to.Calls = "assistant", calls(m.Calls)
 		case m.Role == agent.Result && m.Call != "":
-			to.Role, to.ToolCallID = api.ChatMessageRoleTool, m.Call
+			to.Role, to.Call = "tool", m.Call
 		}
-		if m.Role == agent.Assistant {
-			to.ToolCalls = calls(m.Calls)
-		}
-		if to.Content == "" && len(to.ToolCalls) == 0 {
+		if to.Content == "" && len(to.Calls) == 0 {
 			to.Content = " " // servers refuse a message without content
 		}
 		list = append(list, to)
@@ -53,12 +94,10 @@ func messages(q agent.Question) []api.ChatCompletionMessage {
 	return list
 }
 
-func calls(calls []agent.Call) []api.ToolCall {
-	var list []api.ToolCall
+func calls(calls []agent.Call) []chatCall {
+	var list []chatCall
 	for _, c := range calls {
-		list = append(list, api.ToolCall{
-			ID: c.ID, Type: api.ToolTypeFunction, Function: api.FunctionCall{Name: c.Name, Arguments: object(c.Arguments)},
-		})
+		list = append(list, chatCall{ID: c.ID, Type: "function", Function: chatFunction{c.Name, object(c.Arguments)}})
 	}
 	return list
 }
@@ -77,14 +116,10 @@ func object(arguments string) string {
 	return string(b)
 }
 
-func tools(tools []agent.Tool) []api.Tool {
-	var list []api.Tool
+func tools(tools []agent.Tool) []chatTool {
+	var list []chatTool
 	for _, t := range tools {
-		f := &api.FunctionDefinition{Name: t.Name, Description: t.Description}
-		if len(t.Parameters) > 0 {
-			f.Parameters = t.Parameters
-		}
-		list = append(list, api.Tool{Type: api.ToolTypeFunction, Function: f})
+		list = append(list, chatTool{chatDefinition{t.Name, t.Description, t.Parameters}, "function"})
 	}
 	return list
 }

@@ -116,8 +116,8 @@ func TestAzureKeyByHost(t *testing.T) {
 	}
 }
 
-// TestNothingIsLogged: the package, go-openai and net/http are silent about a
-// failing request. Not parallel: the standard logger belongs to the process.
+// TestNothingIsLogged: the package and net/http are silent about a failing
+// request. Not parallel: the standard logger belongs to the process.
 func TestNothingIsLogged(t *testing.T) {
 	var out strings.Builder
 	defer log.SetOutput(log.Writer())

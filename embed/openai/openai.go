@@ -9,13 +9,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"sync/atomic"
 	"time"
-
-	api "github.com/sashabaranov/go-openai"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
@@ -91,7 +90,7 @@ type Embedder struct {
 	identity   string
 	dimensions int // sent in requests; 0 means not sent
 	query, doc string
-	encoding   api.EmbeddingEncodingFormat
+	encoding   string
 	maxChars   int
 	timeout    time.Duration
 	dim        atomic.Int64 // dimension of the vectors; 0 until it is known
@@ -126,7 +125,7 @@ func newEmbedder(cfg *Config, opts *Options) *Embedder {
 	e := &Embedder{
 		model:      cfg.Model,
 		dimensions: cfg.Dimensions,
-		encoding:   api.EmbeddingEncodingFormat(cfg.Encoding),
+		encoding:   cfg.Encoding,
 		maxChars:   cfg.MaxChars,
 		timeout:    cfg.Timeout,
 		sleep:      opts.Sleep,
@@ -209,12 +208,16 @@ func (e *Embedder) request(ctx context.Context, inputs []string) ([]embed.Vector
 
 // post sends one batch and reads the answer, whatever its status.
 func (e *Embedder) post(ctx context.Context, inputs []string) (endpoint.Answer, error) {
-	resp, err := e.conn.Send(func(client *api.Client) error {
-		_, err := client.CreateEmbeddings(ctx, api.EmbeddingRequest{
-			Input: inputs, Model: api.EmbeddingModel(e.model), EncodingFormat: e.encoding, Dimensions: e.dimensions,
-		})
-		return err
-	})
+	body, err := json.Marshal(struct {
+		Dimensions int      `json:"dimensions,omitempty"`
+		Encoding   string   `json:"encoding_format"`
+		Input      []string `json:"input"`
+		Model      string   `json:"model"`
+	}{e.dimensions, e.encoding, inputs, e.model})
+	if err != nil {
+		return endpoint.Answer{}, err // unreachable: strings and numbers are JSON
+	}
+	resp, err := e.conn.Send(ctx, "/embeddings", body, "application/json")
 	if err != nil {
 		return endpoint.Answer{}, err
 	}

@@ -1,23 +1,15 @@
 // Package openai connects to a server that speaks OpenAI's protocol: its address, its key, and
-// the requests that go-openai makes. The one rule: the caller reads each response itself.
-//
-// We use go-openai's types for requests and its code that sends them: the address with its
-// api-version, the header for the key (Azure's or a bearer token), the JSON body. We do not use
-// its code that reads answers: it takes an error or an HTML page in a successful answer for an
-// empty or puzzling one, it reads answers of any length, and its errors repeat whole bodies and
-// drop the headers, including Retry-After. So we give it an exchange in place of an HTTP client,
-// which keeps the response for us.
+// the header of each request. The one rule: the caller reads each response itself.
 package openai
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"strings"
-
-	api "github.com/sashabaranov/go-openai"
 
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
@@ -43,7 +35,8 @@ type Conn struct {
 	Address endpoint.Address
 	KeyHint string // advice for a key that was not accepted
 
-	cfg     api.ClientConfig
+	key     string // "" means none
+	azure   bool   // the key goes in the header api-key
 	client  http.Client
 	headers map[string]string
 	scrub   *strings.Replacer // replaces the secrets in messages from the server
@@ -69,42 +62,46 @@ func New(cfg Config) (*Conn, error) {
 			return nil, err
 		}
 	}
-	c := &Conn{
-		Address: a, KeyHint: endpoint.KeyHint(key, name), cfg: api.DefaultConfig(key), client: endpoint.Client(cfg.HTTPClient),
+	return &Conn{
+		Address: a, KeyHint: endpoint.KeyHint(key, name), key: key, azure: cfg.Azure || a.Azure, client: endpoint.Client(cfg.HTTPClient),
 		headers: maps.Clone(cfg.Headers), scrub: endpoint.Scrubber(key, cfg.Headers),
-	}
-	c.cfg.BaseURL, c.cfg.APIVersion = a.URL, a.Version
-	if cfg.Azure || a.Azure {
-		// This type changes only the header. APITypeAzure would also insert a
-		// deployment into addresses that have one already or need none.
-		c.cfg.APIType = api.APITypeCloudflareAzure
-	}
-	return c, nil
+	}, nil
 }
 
-// Send has call make one request, and returns its response, whatever the status. The errors of
-// a request that was not sent are a *RequestError; no error repeats the URL.
-func (c *Conn) Send(call func(*api.Client) error) (*http.Response, error) {
-	x := &exchange{conn: c}
-	cfg := c.cfg
-	cfg.HTTPClient = x
-	err := call(api.NewClientWithConfig(cfg))
-	if x.response == nil && err == nil {
-		err = errors.New("no request was sent") // unreachable: the library sends one or fails
+// Send posts a JSON body to a method, such as "/embeddings", or asks for what is there if body is
+// nil. It returns the response, whatever its status. accept is the wanted media type. No error
+// repeats the URL.
+func (c *Conn) Send(ctx context.Context, method string, body []byte, accept string) (*http.Response, error) {
+	verb, address := http.MethodPost, c.Address.URL+method
+	if body == nil {
+		verb = http.MethodGet
 	}
-	if x.response == nil && !x.sent {
-		err = &RequestError{err}
+	if v := c.Address.Version; v != "" {
+		address += "?" + url.Values{"api-version": {v}}.Encode()
 	}
-	return x.response, err
+	req, err := http.NewRequestWithContext(ctx, verb, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, errors.New("base URL is malformed") // unreachable: New has parsed it
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", accept)
+	switch {
+	case c.key == "":
+	case c.azure:
+		req.Header.Set("Api-Key", c.key)
+	default:
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	for name, value := range c.headers {
+		req.Header.Set(name, value)
+	}
+	return endpoint.Do(&c.client, req)
 }
 
 // Models lists the models of the server, in at most limit bytes.
 func (c *Conn) Models(ctx context.Context, limit int) (endpoint.Answer, error) {
-	resp, err := c.Send(func(client *api.Client) error {
-		_, err := client.ListModels(ctx)
-		return err
-	})
-	if resp == nil {
+	resp, err := c.Send(ctx, "/models", nil, "application/json")
+	if err != nil {
 		return endpoint.Answer{}, err
 	}
 	return endpoint.Read(resp, limit)
@@ -112,28 +109,3 @@ func (c *Conn) Models(ctx context.Context, limit int) (endpoint.Answer, error) {
 
 // Tidy prepares a text from the server for a message: short and without secrets.
 func (c *Conn) Tidy(text string) string { return endpoint.Tidy(c.scrub.Replace(text)) }
-
-// A RequestError means that the library refused to send a request.
-type RequestError struct{ error }
-
-// An exchange is one request and its response. It keeps the response for us and gives
-// go-openai an empty one, so that the library has nothing to decode.
-type exchange struct {
-	conn     *Conn
-	sent     bool
-	response *http.Response
-}
-
-// Do implements go-openai's HTTPDoer.
-func (x *exchange) Do(req *http.Request) (*http.Response, error) {
-	for name, value := range x.conn.headers {
-		req.Header.Set(name, value)
-	}
-	x.sent = true
-	resp, err := endpoint.Do(&x.conn.client, req)
-	if err != nil {
-		return nil, err
-	}
-	x.response = resp
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("{}"))}, nil
-}
