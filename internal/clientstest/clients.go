@@ -3,7 +3,6 @@ package clientstest
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -19,45 +18,47 @@ type Client struct {
 	Program string // in node_modules
 	Copies  string // a folder in the home where the client keeps old settings; "": none
 
-	settings func(url string) map[string]string // see Settings
-	environ  func(url string) []string
-	args     func(prompt string) []string
-}
-
-// Settings returns the files that the client needs before setup, by their paths in the home: where
-// the model is, and that nothing else is asked.
-func (c *Client) Settings(url string) map[string]string {
-	if c.settings == nil {
-		return nil
-	}
-	return c.settings(url)
-}
-
-// Ask sends a prompt and returns what the client prints.
-func (c *Client) Ask(ctx context.Context, h *Home, url, prompt string) (string, error) {
-	return h.Run(ctx, c.environ(url), filepath.Join(h.modules, filepath.FromSlash(c.Program)), c.args(prompt)...)
+	// What it needs to ask our model and nobody else. Words in braces stand for what they name.
+	file, settings string // a file in the home, and what is in it before setup; "": none
+	environ, args  []string
 }
 
 // Clients returns the clients that are run.
 func Clients() []Client {
 	return []Client{
 		{Name: "claude", Package: "@anthropic-ai/claude-code", Program: "@anthropic-ai/claude-code-" + platform() + "/claude", Copies: ".claude/backups",
-			environ: func(url string) []string {
-				return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=none", "IS_SANDBOX=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
-			},
-			args: func(prompt string) []string {
-				return []string{"-p", prompt, "--allowedTools", "mcp__skills__read_skill"}
-			}},
+			environ: []string{"ANTHROPIC_BASE_URL={URL}", "ANTHROPIC_API_KEY=none", "IS_SANDBOX=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"},
+			args:    []string{"-p", "{PROMPT}", "--allowedTools", "mcp__skills__read_skill"}},
 		{Name: "codex", Package: "@openai/codex", Program: ".bin/codex",
-			settings: func(url string) map[string]string {
-				return map[string]string{".codex/config.toml": fmt.Sprintf(`model = %q
+			file: ".codex/config.toml", settings: codexSettings,
+			environ: []string{"TEST_KEY=none"},
+			args:    []string{"exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "{PROMPT}"}},
+		{Name: "gemini", Package: "@google/gemini-cli", Program: ".bin/gemini",
+			file: ".gemini/settings.json", settings: geminiSettings,
+			environ: []string{"GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL={URL}", "GEMINI_CLI_TRUST_WORKSPACE=true"},
+			args:    []string{"-m", "gemini-2.5-pro", "-p", "{PROMPT}", "--skip-trust", "--approval-mode", "yolo"}},
+		{Name: "qwen", Package: "@qwen-code/qwen-code", Program: ".bin/qwen",
+			file: ".qwen/settings.json", settings: qwenSettings,
+			environ: []string{"OPENAI_API_KEY=none", "OPENAI_BASE_URL={URL}/v1", "OPENAI_MODEL={MODEL}"},
+			args:    []string{"-p", "{PROMPT}", "--approval-mode", "yolo"}},
+		{Name: "copilot", Package: "@github/copilot", Program: ".bin/copilot",
+			environ: []string{"COPILOT_PROVIDER_BASE_URL={URL}/v1", "COPILOT_MODEL={MODEL}", "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false"},
+			args:    []string{"-p", "{PROMPT}", "--allow-all-tools"}},
+		{Name: "opencode", Package: "opencode-ai", Program: "opencode-" + platform() + "/bin/opencode",
+			file: ".config/opencode/opencode.json", settings: openCodeSettings,
+			environ: []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "npm_config_offline=true"},
+			args:    []string{"run", "-m", "test/{MODEL}", "{PROMPT}"}},
+	}
+}
+
+const codexSettings = `model = "{MODEL}"
 model_provider = "test"
 approval_policy = "never"
 check_for_update_on_startup = false
 
 [model_providers.test]
 name = "test"
-base_url = "%s/v1"
+base_url = "{URL}/v1"
 wire_api = "responses"
 env_key = "TEST_KEY"
 
@@ -68,71 +69,62 @@ enabled = false
 apps = false
 plugins = false
 remote_plugin = false
-`, Model, url)}
-			},
-			environ: func(string) []string { return []string{"TEST_KEY=none"} },
-			args: func(prompt string) []string {
-				return []string{"exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", prompt}
-			}},
-		{Name: "gemini", Package: "@google/gemini-cli", Program: ".bin/gemini",
-			settings: func(string) map[string]string {
-				return map[string]string{".gemini/settings.json": `{
+`
+
+const geminiSettings = `{
   "security": {"auth": {"selectedType": "gemini-api-key"}},
   "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
   "privacy": {"usageStatisticsEnabled": false},
   "telemetry": {"enabled": false}
 }
-`}
-			},
-			environ: func(url string) []string {
-				return []string{"GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_CLI_TRUST_WORKSPACE=true"}
-			},
-			args: func(prompt string) []string {
-				return []string{"-m", "gemini-2.5-pro", "-p", prompt, "--skip-trust", "--approval-mode", "yolo"}
-			}},
-		{Name: "copilot", Package: "@github/copilot", Program: ".bin/copilot",
-			environ: func(url string) []string {
-				return []string{"COPILOT_PROVIDER_BASE_URL=" + url + "/v1", "COPILOT_MODEL=" + Model, "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false"}
-			},
-			args: func(prompt string) []string { return []string{"-p", prompt, "--allow-all-tools"} }},
-		{Name: "opencode", Package: "opencode-ai", Program: "opencode-" + platform() + "/bin/opencode",
-			settings: func(url string) map[string]string {
-				return map[string]string{".config/opencode/opencode.json": fmt.Sprintf(`{
+`
+
+const qwenSettings = `{
+  "security": {"auth": {"selectedType": "openai"}},
+  "general": {"enableAutoUpdate": false},
+  "privacy": {"usageStatisticsEnabled": false},
+  "telemetry": {"enabled": false}
+}
+`
+
+const openCodeSettings = `{
   "$schema": "https://opencode.ai/config.json",
   "autoupdate": false,
   "share": "disabled",
-  "model": "test/%[1]s",
-  "small_model": "test/%[1]s",
+  "model": "test/{MODEL}",
+  "small_model": "test/{MODEL}",
   "provider": {
     "test": {
       "npm": "@ai-sdk/openai-compatible",
       "name": "test",
-      "options": {"baseURL": "%[2]s/v1", "apiKey": "none"},
-      "models": {"%[1]s": {"name": "test"}}
+      "options": {"baseURL": "{URL}/v1", "apiKey": "none"},
+      "models": {"{MODEL}": {"name": "test"}}
     }
   }
 }
-`, Model, url)}
-			},
-			environ: func(string) []string {
-				return []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1", "npm_config_offline=true"}
-			},
-			args: func(prompt string) []string { return []string{"run", "-m", "test/" + Model, prompt} }},
-		{Name: "qwen", Package: "@qwen-code/qwen-code", Program: ".bin/qwen",
-			settings: func(string) map[string]string {
-				return map[string]string{".qwen/settings.json": `{
-  "security": {"auth": {"selectedType": "openai"}},
-  "general": {"enableAutoUpdate": false, "disableAutoUpdate": true},
-  "privacy": {"usageStatisticsEnabled": false},
-  "telemetry": {"enabled": false}
-}
-`}
-			},
-			environ: func(url string) []string {
-				return []string{"OPENAI_API_KEY=none", "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=" + Model, "QWEN_CODE_TRUST_WORKSPACE=true"}
-			},
-			args: func(prompt string) []string { return []string{"-p", prompt, "--approval-mode", "yolo"} }},
+`
+
+// Settings returns the files that the client needs before setup, by their paths in the home.
+func (c *Client) Settings(url string) map[string]string {
+	if c.file == "" {
+		return nil
 	}
+	return map[string]string{c.file: filled([]string{c.settings}, url, "")[0]}
+}
+
+// Ask sends a prompt and returns what the client prints.
+func (c *Client) Ask(ctx context.Context, h *Home, url, prompt string) (string, error) {
+	return h.Run(ctx, filled(c.environ, url, ""), filepath.Join(h.modules, filepath.FromSlash(c.Program)), filled(c.args, url, prompt)...)
+}
+
+// filled returns texts with what the words in them stand for.
+func filled(texts []string, url, prompt string) []string {
+	words := strings.NewReplacer("{URL}", url, "{MODEL}", Model, "{PROMPT}", prompt)
+	list := make([]string, len(texts))
+	for i, text := range texts {
+		list[i] = words.Replace(text)
+	}
+	return list
 }
 
 // Version returns the version of a client that is pinned.
