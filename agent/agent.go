@@ -175,7 +175,17 @@ type Config struct {
 	// must not ask the same conversation.
 	Observe func(usage.Event)
 
-	// Logger gets the same as messages; nil means no messages.
+	// Trace starts a span when a prompt (invoke_agent), a question to the model (chat) or a call of a
+	// tool (execute_tool) begins. It returns the context for what happens inside of it, and a
+	// function that ends it, with the error if it failed. Names and attributes follow OpenTelemetry's
+	// conventions for generative AI; repertoire.skills.offered, loaded and ran have IDs of skills.
+	// Values are string, int64 or []string. No prompt, answer, argument or result is in them, but an
+	// error may quote a word of one. The provider and the name of a Model are known if it has a
+	// method Names() (provider, model string). Trace is called from several goroutines. nil means
+	// no spans.
+	Trace func(ctx context.Context, name string, attributes ...slog.Attr) (_ context.Context, end func(err error, attributes ...slog.Attr))
+
+	// Logger gets what Observe gets as messages; nil means no messages.
 	Logger *slog.Logger
 }
 

@@ -70,8 +70,10 @@ func (c *Conversation) ChatStream(ctx context.Context, prompt string, text func(
 	}
 	defer c.busy.Unlock()
 	start := c.happened()
+	ctx, end := c.cfg.agentSpan(ctx)
 	a, err := c.answer(ctx, prompt, text)
 	a.Events = c.eventsFrom(start)
+	end(&a, err)
 	return a, err
 }
 
@@ -173,8 +175,10 @@ func (c *Conversation) ask(ctx context.Context, system string, tools []Tool, tex
 	c.mu.Unlock()
 	pieces := &stream{text: text}
 	start := time.Now()
+	ctx, end := c.cfg.modelSpan(ctx)
 	m, err := guard(ctx, "the model", func() (Message, error) { return c.cfg.Model.Answer(ctx, q, pieces.writer()) })
 	pieces.close()
+	end(err, m.Usage.attrs()...)
 	if err != nil {
 		return Message{}, fmt.Errorf("asking the model: %w", err)
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,6 +140,20 @@ func tags(n int) string {
 
 // carryOut does one instruction and returns what the model reads of it.
 func (s *acts) carryOut(ctx context.Context, in *instruction) string {
+	start := s.happened()
+	ctx, end := s.cfg.toolSpan(ctx, in.tag, "")
+	text := s.perform(ctx, in)
+	var err error
+	events := s.eventsFrom(start)
+	for _, e := range events {
+		err = cmp.Or(err, e.Err)
+	}
+	end(err, events)
+	return text
+}
+
+// perform does what carryOut does, without a span.
+func (s *acts) perform(ctx context.Context, in *instruction) string {
 	if in.fault != "" {
 		s.note(usage.Event{Kind: usage.Failed, What: in.tag, Err: errors.New(in.fault)})
 		return in.misuse(s.cfg.Executor != nil)

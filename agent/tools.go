@@ -279,7 +279,7 @@ func usable(entries []search.Entry) []search.Entry {
 // Call answers a call of a tool. It remembers what this conversation has loaded, and does not
 // give the same instructions twice.
 func (c *Conversation) Call(ctx context.Context, name, arguments string) Reply {
-	return c.reply(ctx, name, arguments, false)
+	return c.reply(ctx, Call{Name: name, Arguments: arguments}, false)
 }
 
 // Call answers a call of a tool, as Conversation.Call does, but remembers nothing, and each call
@@ -293,7 +293,7 @@ func (a *Agent) CallIn(ctx context.Context, in *Session, name, arguments string)
 	in.mu.Lock()
 	s := acts{cfg: &a.cfg, files: &in.files, before: slices.Clone(in.loaded)}
 	in.mu.Unlock()
-	return s.reply(ctx, name, arguments, true)
+	return s.reply(ctx, Call{Name: name, Arguments: arguments}, true)
 }
 
 // Known returns the name in the table of the tool that a call means, in whatever case; "" means
@@ -306,23 +306,25 @@ func (a *Agent) Known(name string) string {
 }
 
 // reply answers one call. With every it runs scripts of skills that are not loaded too.
-func (s *acts) reply(ctx context.Context, name, args string, every bool) Reply {
+func (s *acts) reply(ctx context.Context, c Call, every bool) Reply {
 	start := s.happened()
-	row := s.cfg.row(name)
+	row := s.cfg.row(c.Name)
 	if row == nil {
 		row = &builtin{kind: usage.Ran, do: func(ctx context.Context, s *acts, _ tool.Arguments) (Reply, error) {
-			t, err := s.script(ctx, name, every)
+			t, err := s.script(ctx, c.Name, every)
 			if err != nil {
 				return Reply{}, s.failed("", "", err)
 			}
-			return s.callScript(ctx, &t, args)
+			return s.callScript(ctx, &t, c.Arguments)
 		}}
 	}
-	r, err := row.call(ctx, s, name, args)
+	ctx, end := s.cfg.toolSpan(ctx, cmp.Or(row.Name, c.Name), c.ID)
+	r, err := row.call(ctx, s, c.Name, c.Arguments)
 	if err != nil {
 		r = failing(s.problemOf(ctx, err), row.json)
 	}
 	r.Text, r.Kind, r.Events = unmarked(r.Text), cmp.Or(r.Kind, row.kind), s.eventsFrom(start)
+	end(err, r.Events)
 	return r
 }
 
@@ -373,7 +375,7 @@ func (toolMode) offer(_ context.Context, c *Conversation, b contextprovider.Bloc
 func (toolMode) act(ctx context.Context, c *Conversation, m Message) []Message {
 	var results []Message
 	for _, call := range m.Calls {
-		results = append(results, Message{Role: Result, Call: call.ID, Text: c.Call(ctx, call.Name, call.Arguments).Text})
+		results = append(results, Message{Role: Result, Call: call.ID, Text: c.reply(ctx, call, false).Text})
 	}
 	return results
 }

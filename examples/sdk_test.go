@@ -1,5 +1,5 @@
-// Package examples shows the tools of skills in the loops of model SDKs, which the library itself
-// does not need. It is a module of its own.
+// Package examples shows the tools of skills in the loops of model SDKs, and the spans of an agent
+// in OpenTelemetry; the library itself needs none of these. It is a module of its own.
 package examples
 
 import (

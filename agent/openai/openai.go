@@ -134,6 +134,14 @@ func newModel(cfg Config, opts *Options) (*Model, error) {
 	return m, nil
 }
 
+// Names returns the provider, as OpenTelemetry names it, and the model; see agent.Config.Trace.
+func (m *Model) Names() (provider, model string) {
+	if m.cfg.Azure || m.conn.Address.Azure {
+		return "azure.ai.openai", m.cfg.Model
+	}
+	return "openai", m.cfg.Model
+}
+
 // Answer implements agent.Model. If the server is busy or broken, or the connection ends
 // early, it asks again, but not once text was called: the user has read the start of that
 // answer. Errors about the server are an *Error; with one, the message is what arrived.
