@@ -48,7 +48,7 @@ func (s *setupRun) carryOut(ctx context.Context, plan *setup.Plan) error {
 
 // someLines returns the first lines of a diff, and says how many there are more.
 func someLines(diff string) string {
-	const most = 45 // enough for the hooks of any client
+	const most = 45 // enough for all but a plugin
 	lines := strings.SplitAfter(diff, "\n")
 	more := len(lines) - 1 - most // after the last line feed there is nothing
 	if more <= 1 {

@@ -1,6 +1,9 @@
 package client
 
-import "sync"
+import (
+	_ "embed"
+	"sync"
+)
 
 // shared is the folder in a project or a home that clients share.
 const shared = ".agents"
@@ -16,13 +19,14 @@ const wrapped = `{"hookSpecificOutput":{"hookEventName":` + MarkEvent + `,"addit
 
 // The fields of all events of a client.
 const (
-	claudeFields  = `"session_id":` + MarkSession + `,"transcript_path":"","cwd":` + MarkDir + `,"permission_mode":"default","hook_event_name":` + MarkEvent
-	codexFields   = `"session_id":` + MarkSession + `,"transcript_path":null,"cwd":` + MarkDir + `,"hook_event_name":` + MarkEvent + `,"model":"","permission_mode":"default"`
-	geminiFields  = `"session_id":` + MarkSession + `,"transcript_path":"","cwd":` + MarkDir + `,"hook_event_name":` + MarkEvent + `,"timestamp":"2026-01-01T00:00:00.000Z"`
-	qwenFields    = geminiFields + `,"permission_mode":"default"`
-	cursorFields  = `"conversation_id":` + MarkSession + `,"generation_id":` + MarkTurn + `,"model":"","hook_event_name":` + MarkEvent + `,"cursor_version":"","workspace_roots":[` + MarkDir + `],"user_email":null,"transcript_path":null`
-	copilotFields = `"sessionId":` + MarkSession + `,"timestamp":1767225600000,"cwd":` + MarkDir
-	vscodeFields  = `"timestamp":"2026-01-01T00:00:00.000Z","cwd":` + MarkDir + `,"sessionId":` + MarkSession + `,"hookEventName":` + MarkEvent + `,"transcript_path":""`
+	claudeFields   = `"session_id":` + MarkSession + `,"transcript_path":"","cwd":` + MarkDir + `,"permission_mode":"default","hook_event_name":` + MarkEvent
+	codexFields    = `"session_id":` + MarkSession + `,"transcript_path":null,"cwd":` + MarkDir + `,"hook_event_name":` + MarkEvent + `,"model":"","permission_mode":"default"`
+	geminiFields   = `"session_id":` + MarkSession + `,"transcript_path":"","cwd":` + MarkDir + `,"hook_event_name":` + MarkEvent + `,"timestamp":"2026-01-01T00:00:00.000Z"`
+	qwenFields     = geminiFields + `,"permission_mode":"default"`
+	cursorFields   = `"conversation_id":` + MarkSession + `,"generation_id":` + MarkTurn + `,"model":"","hook_event_name":` + MarkEvent + `,"cursor_version":"","workspace_roots":[` + MarkDir + `],"user_email":null,"transcript_path":null`
+	openCodeFields = `"hook_event_name":` + MarkEvent + `,"session_id":` + MarkSession + `,"cwd":` + MarkDir
+	copilotFields  = `"sessionId":` + MarkSession + `,"timestamp":1767225600000,"cwd":` + MarkDir
+	vscodeFields   = `"timestamp":"2026-01-01T00:00:00.000Z","cwd":` + MarkDir + `,"sessionId":` + MarkSession + `,"hookEventName":` + MarkEvent + `,"transcript_path":""`
 
 	samplePrompt = `,"prompt":` + MarkPrompt
 	sampleSource = `,"source":` + MarkSource
@@ -180,14 +184,27 @@ func vscode() Client {
 
 func openCode() Client {
 	dir := config("opencode")
-	return Client{Name: "opencode", Title: "OpenCode", Home: dir, Bins: []string{"opencode"},
-		After:   "it has no hook that a program could serve: the model calls the tools by itself",
+	return Client{Name: "opencode", Title: "OpenCode", Home: dir, Bins: []string{"opencode"}, After: afterRestart,
 		Folders: []string{".opencode"}, Skills: paths(config("opencode/skills")),
 		MCP: MCP{Files: Places{
 			paths(dir.below("opencode.json"), dir.below("opencode.jsonc"), dir.below("config.json")),
 			paths(project("opencode.json"), project("opencode.jsonc"), project(".opencode/opencode.json"), project(".opencode/opencode.jsonc")),
-		}, Key: []string{"mcp"}, Entry: localList, Remote: remote(Object{{"type", "remote"}}, "url", "{env:VAR}", Member{"enabled", true})}}
+		}, Key: []string{"mcp"}, Entry: localList, Remote: remote(Object{{"type", "remote"}}, "url", "{env:VAR}", Member{"enabled", true})},
+		Hook: &Hook{Arg: "opencode", Files: Places{paths(dir.below("plugins/repertoire.js")), paths(project(".opencode/plugins/repertoire.js"))},
+			Script: openCodePlugin, Windows: CmdExe, Handler: commandOnly, Lines: []string{"command"},
+			Events: []Event{
+				{Name: "chat.message", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + openCodeFields + `,"prompt_id":` + MarkTurn + samplePrompt + `}`},
+				{Name: "tool.execute.after", Kind: Tool, SetUp: true},
+				{Name: "session.compacted", Kind: Compact, SetUp: true},
+			},
+			Tools: Tools{Skill: []string{"skill"}, Read: []string{"read"}, Shell: []string{"bash"}}}}
 }
+
+// openCodePlugin is a plugin of OpenCode 1 that calls the commands in it. The
+// names of events are OpenCode's, their fields are the plugin's.
+//
+//go:embed opencode.js
+var openCodePlugin string
 
 func goose() Client {
 	dir := on("windows", roaming("Block/goose/config"), config("goose"))

@@ -134,7 +134,7 @@ func TestUserFolders(t *testing.T) {
 }
 
 func TestHookArgs(t *testing.T) {
-	want := []string{"claude", "codex", "gemini", "qwen", "cursor", "copilot", "sessionstart"}
+	want := []string{"claude", "codex", "gemini", "qwen", "cursor", "copilot", "opencode", "sessionstart"}
 	if diff := cmp.Diff(want, client.HookArgs()); diff != "" {
 		t.Errorf("hooks (-want +got):\n%s", diff)
 	}

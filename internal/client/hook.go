@@ -14,6 +14,9 @@ type Hook struct {
 	Top     Object // what else the file needs
 	Groups  bool   // hooks are in groups with a matcher
 	Windows Shell
+	// Script is the program that the file with the hooks is, around its settings in JSON, see
+	// edit.Script; "" means that the file is settings.
+	Script  string
 	Handler func(os, line string) Object
 	Lines   []string // the members of a handler that may hold the command
 	// Approvals is the file in TOML where the client keeps which hooks its user

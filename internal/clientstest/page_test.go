@@ -16,7 +16,7 @@ const (
 	pageFile  = "../../docs/clients.md"
 	pageBegin = "<!-- tried: written by go test ./internal/clientstest -update -->\n"
 	pageEnd   = "<!-- /tried -->\n"
-	tableHead = "| client | block | our tools at once | text of `read_skill` | left after `--remove` |\n|---|---|---|---|---|\n"
+	tableHead = "| client | block comes as | our tools at once | text of `read_skill` | left after `--remove` |\n|---|---|---|---|---|\n"
 )
 
 // A page is the page around its table.

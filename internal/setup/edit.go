@@ -174,7 +174,13 @@ func (ed *Edit) remove(at edit.Path, rec *record) error {
 // this program has written to the file since it was first set up.
 func (ed *Edit) restore(env *Env, rec *record) {
 	r := rec.Files[ed.File]
-	if r == nil || bytes.Equal(ed.Before, ed.After) {
+	switch {
+	case bytes.Equal(ed.Before, ed.After):
+		return
+	case edit.IsScript(ed.format) && len(ed.After) == 0: // all of it is ours
+		ed.Delete = true
+		return
+	case r == nil:
 		return
 	}
 	left := meaning(ed.tree)

@@ -60,6 +60,14 @@ func formatOf(c client.Client) edit.Format {
 	return edit.JSON
 }
 
+// hookFormatOf returns the format of the file with a client's hooks.
+func hookFormatOf(c client.Client) edit.Format {
+	if c.Hook == nil || c.Hook.Script == "" {
+		return edit.JSON
+	}
+	return edit.Script(c.Hook.Script)
+}
+
 // hookFiles returns the files with a client's hooks. There are none if the client has no
 // hooks.
 func hookFiles(c client.Client) client.Places {

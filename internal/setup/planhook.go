@@ -10,18 +10,20 @@ import (
 
 // hasHook reports whether the hooks of a client are there in the wanted scope.
 func (p *planner) hasHook(c client.Client) bool {
-	ed, err := p.open(p.env.File(hookFiles(c), p.req.Scope), p.req.Scope, c.Name, edit.JSON)
+	ed, err := p.open(p.env.File(hookFiles(c), p.req.Scope), p.req.Scope, c.Name, hookFormatOf(c))
 	return err == nil && len(p.env.handlers(ed.tree, c.Hook)) > 0
 }
 
 // hook plans the hooks of a client, whose MCP server was planned before.
 func (p *planner) hook(c client.Client) Change {
-	ch, ed, ok := p.begin(c, Hook, hookFiles(c), edit.JSON)
+	ch, ed, ok := p.begin(c, Hook, hookFiles(c), hookFormatOf(c))
 	if c.Hook == nil {
 		return ch
 	}
 	server := p.serverOf(c)
-	ch.Snippet = snippet(edit.JSON, nil, p.env.hooksOf(c.Hook, server))
+	if c.Hook.Script == "" { // a program is nothing to put into a file by hand
+		ch.Snippet = snippet(edit.JSON, nil, p.env.hooksOf(c.Hook, server))
+	}
 	if !ok {
 		return ch
 	}
@@ -43,6 +45,16 @@ func (p *planner) hook(c client.Client) Change {
 			action = Updated
 		case done != Unchanged:
 			action = done
+		}
+	}
+	if c.Hook.Script != "" && len(ours) > 0 {
+		// An edit renews the program around the commands, which may be of an older version.
+		err := ed.set(ours[0].at.With(c.Hook.Lines[0]), p.env.hookLine(c.Hook, c.Hook.SetUp()[0], server))
+		if err != nil {
+			return settled(ch, action, err)
+		}
+		if action == Unchanged && string(ed.After) != string(ed.Before) {
+			action = Updated
 		}
 	}
 	return settled(ch, action, nil)
@@ -138,7 +150,7 @@ func (e *Env) hooksOf(form *client.Hook, server string) edit.Object {
 }
 
 func (p *planner) removeHook(c client.Client) Change {
-	ch, ed, ok := p.begin(c, Hook, hookFiles(c), edit.JSON)
+	ch, ed, ok := p.begin(c, Hook, hookFiles(c), hookFormatOf(c))
 	if !ok {
 		return ch
 	}

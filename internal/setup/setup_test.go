@@ -610,3 +610,28 @@ func TestDeep(t *testing.T) {
 		}
 	}
 }
+
+// TestPlugin: the program around the commands is renewed, also where the commands are the same,
+// and goes with them, whoever wrote it.
+func TestPlugin(t *testing.T) {
+	e := testEnv(t)
+	file := filepath.Join(e.Home, ".config/opencode/plugins/repertoire.js")
+	openCode := []client.Client{named(t, "opencode")}
+	run(t, e, Request{Clients: openCode, Scope: client.User})
+	now := must.Read(t, file)
+	if p := run(t, e, Request{Clients: openCode, Scope: client.User}); len(p.Edits) > 0 {
+		t.Errorf("the second time: %+v", p.Changes)
+	}
+	old := strings.ReplaceAll(now, "safely", "surely")
+	must.Write(t, file, old)
+	p := run(t, e, Request{Clients: openCode, Scope: client.User})
+	if got := must.Read(t, file); got != now || old == now || p.Changes[1].Action != Updated {
+		t.Errorf("%+v: %s", p.Changes, got)
+	}
+	must.Write(t, file, old)
+	must.Do(t, os.RemoveAll(e.State))
+	run(t, e, Request{Clients: openCode, Scope: client.User, Remove: true})
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the plugin is still there: %v", err)
+	}
+}

@@ -111,7 +111,7 @@ func (e *Env) settingsOf(c client.Client) []settings {
 			}
 			return ours[:min(len(ours), 1)]
 		}
-		all = append(all, settings{c.Hook.Files, edit.JSON, find}, settings{c.Hook.Also, edit.JSON, find})
+		all = append(all, settings{c.Hook.Files, hookFormatOf(c), find}, settings{c.Hook.Also, hookFormatOf(c), find})
 	}
 	return all
 }
