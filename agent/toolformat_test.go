@@ -69,6 +69,12 @@ func TestFormats(t *testing.T) {
 	if _, err := tool.Write("opnai", nil); err == nil || !strings.Contains(err.Error(), "did you mean openai") {
 		t.Errorf("an unknown format: %v", err)
 	}
+	if err := tool.Into("opnai", nil, new(any)); err == nil || !strings.Contains(err.Error(), "did you mean openai") {
+		t.Error(err)
+	}
+	if err := tool.Into(tool.OpenAI, nil, new(int)); err == nil || !strings.Contains(err.Error(), "reading the tools in the form of openai") {
+		t.Error(err)
+	}
 }
 
 // checkFormat checks what the APIs say of each definition.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -24,6 +25,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/agenttest"
+	"github.com/repertoire-skills/repertoire/agent/tool"
 )
 
 const prompt = "How do I bake a sourdough bread?"
@@ -53,23 +55,17 @@ func Example_openAI() {
 	chat := openai.ChatCompletionNewParams{Model: "qwen3", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(prompt)}}
 	tools, err := skills.Tools(ctx, prompt)
 	check(err)
-	for _, t := range tools {
-		var parameters openai.FunctionParameters
-		check(json.Unmarshal(t.Parameters, &parameters))
-		chat.Tools = append(chat.Tools, openai.ChatCompletionFunctionTool(openai.FunctionDefinitionParam{Name: t.Name, Description: openai.String(t.Description), Parameters: parameters}))
-	}
-	for {
+	check(tool.Into(tool.OpenAI, tools, &chat.Tools))
+	for calls := 1; calls > 0; {
 		completion, err := client.Chat.Completions.New(ctx, chat)
 		check(err)
 		m := completion.Choices[0].Message
+		fmt.Print(m.Content)
 		chat.Messages = append(chat.Messages, m.ToParam())
 		for _, c := range m.ToolCalls {
 			chat.Messages = append(chat.Messages, openai.ToolMessage(skills.Call(ctx, c.Function.Name, c.Function.Arguments).Text, c.ID))
 		}
-		if len(m.ToolCalls) == 0 {
-			fmt.Println(m.Content)
-			break
-		}
+		calls = len(m.ToolCalls)
 	}
 
 	// Output:
@@ -90,22 +86,17 @@ func Example_goOpenAI() {
 	chat := goopenai.ChatCompletionRequest{Model: "qwen3", Messages: []goopenai.ChatCompletionMessage{{Role: "user", Content: prompt}}}
 	tools, err := skills.Tools(ctx, prompt)
 	check(err)
-	for _, t := range tools {
-		chat.Tools = append(chat.Tools, goopenai.Tool{Type: "function", Function: &goopenai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Parameters}})
-	}
-	for {
+	check(tool.Into(tool.OpenAI, tools, &chat.Tools))
+	for calls := 1; calls > 0; {
 		completion, err := client.CreateChatCompletion(ctx, chat)
 		check(err)
 		m := completion.Choices[0].Message
+		fmt.Print(m.Content)
 		chat.Messages = append(chat.Messages, m)
 		for _, c := range m.ToolCalls {
-			reply := skills.Call(ctx, c.Function.Name, c.Function.Arguments)
-			chat.Messages = append(chat.Messages, goopenai.ChatCompletionMessage{Role: "tool", ToolCallID: c.ID, Content: reply.Text})
+			chat.Messages = append(chat.Messages, goopenai.ChatCompletionMessage{Role: "tool", ToolCallID: c.ID, Content: skills.Call(ctx, c.Function.Name, c.Function.Arguments).Text})
 		}
-		if len(m.ToolCalls) == 0 {
-			fmt.Println(m.Content)
-			break
-		}
+		calls = len(m.ToolCalls)
 	}
 
 	// Output:
@@ -124,33 +115,50 @@ func Example_anthropic() {
 	chat := anthropic.MessageNewParams{Model: "claude", MaxTokens: 1024, Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(prompt))}}
 	tools, err := skills.Tools(ctx, prompt)
 	check(err)
-	for _, t := range tools {
-		var schema anthropic.ToolInputSchemaParam
-		check(json.Unmarshal(t.Parameters, &schema))
-		chat.Tools = append(chat.Tools, anthropic.ToolUnionParam{OfTool: &anthropic.ToolParam{Name: t.Name, Description: anthropic.String(t.Description), InputSchema: schema}})
-	}
-	for {
+	check(tool.Into(tool.Anthropic, tools, &chat.Tools))
+	for calls := 1; calls > 0; {
 		m, err := client.Messages.New(ctx, chat)
 		check(err)
-		chat.Messages = append(chat.Messages, m.ToParam())
 		var results []anthropic.ContentBlockParamUnion
-		for _, block := range m.Content {
-			switch b := block.AsAny().(type) {
-			case anthropic.TextBlock:
-				fmt.Println(b.Text)
-			case anthropic.ToolUseBlock:
+		for _, b := range m.Content {
+			fmt.Print(b.Text)
+			if b.Type == "tool_use" {
 				reply := skills.Call(ctx, b.Name, string(b.Input))
 				results = append(results, anthropic.NewToolResultBlock(b.ID, reply.Text, reply.Failed != ""))
 			}
 		}
-		if results == nil {
-			break
-		}
-		chat.Messages = append(chat.Messages, anthropic.NewUserMessage(results...))
+		chat.Messages = append(chat.Messages, m.ToParam(), anthropic.NewUserMessage(results...))
+		calls = len(results)
 	}
 
 	// Output:
 	// Let the dough rest for 12 hours.
+}
+
+// TestToolsOfSDKs: the SDKs send the definitions as they are.
+func TestToolsOfSDKs(t *testing.T) {
+	catalog, skills := openSkills()
+	defer catalog.Close()
+	definitions, err := skills.Tools(t.Context(), prompt)
+	check(err)
+	for _, test := range []struct {
+		format tool.Format
+		tools  any
+	}{
+		{tool.OpenAI, new([]openai.ChatCompletionToolUnionParam)}, {tool.OpenAI, new([]goopenai.Tool)}, {tool.Anthropic, new([]anthropic.ToolUnionParam)},
+	} {
+		check(tool.Into(test.format, definitions, test.tools))
+		sent, err := json.Marshal(test.tools)
+		check(err)
+		data, err := tool.Write(test.format, definitions)
+		check(err)
+		var got, want any
+		check(json.Unmarshal(sent, &got))
+		check(json.Unmarshal(data, &want))
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%T sends\n%s, want\n%s", test.tools, sent, data)
+		}
+	}
 }
 
 // openSkills opens a catalog of one skill, and the tools that load it.

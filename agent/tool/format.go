@@ -47,6 +47,18 @@ func Write(f Format, tools []Definition) (json.RawMessage, error) {
 	return json.RawMessage(Encode(list)), nil
 }
 
+// Into is Write into the field tools of a request of an SDK, of which into is the address.
+func Into(f Format, tools []Definition, into any) error {
+	data, err := Write(f, tools)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("reading the tools in the form of %s: %w", f, err)
+	}
+	return nil
+}
+
 func formatNames() []string {
 	var names []string
 	for _, f := range Formats() {
