@@ -158,3 +158,34 @@ func TestMaxTokens(t *testing.T) {
 		}
 	}
 }
+
+// TestRequest: what is sent, byte for byte; what is not set is left out.
+func TestRequest(t *testing.T) {
+	half := 0.5
+	q := agent.Question{
+		System: "Be brief.",
+		Messages: []agent.Message{
+			{Role: agent.Assistant, Calls: []agent.Call{{ID: "a", Name: "count", Arguments: "{}"}}},
+			{Role: agent.Result, Call: "a", Text: "3"},
+		},
+		Tools: []agent.Tool{{Name: "count", Description: "Counts.", Parameters: json.RawMessage(`{"type":"object"}`)}},
+	}
+	for _, test := range []struct {
+		cfg    Config
+		q      agent.Question
+		stream bool
+		want   string
+	}{
+		{Config{Model: "qwen3"}, agent.Question{Messages: q.Messages[1:]}, false,
+			`{"model":"qwen3","messages":[{"role":"tool","content":"3","tool_call_id":"a"}],"stream":false}`},
+		{Config{Model: "o3", MaxTokens: 5, Temperature: &half, Effort: "low"}, q, true,
+			`{"model":"o3","messages":[{"role":"system","content":"Be brief."},{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"count","arguments":"{}"}}]},` +
+				`{"role":"tool","content":"3","tool_call_id":"a"}],"max_completion_tokens":5,"temperature":0.5,"stream":true,` +
+				`"tools":[{"function":{"name":"count","description":"Counts.","parameters":{"type":"object"}},"type":"function"}],"stream_options":{"include_usage":true},"reasoning_effort":"low"}`},
+	} {
+		got, err := json.Marshal((&Model{cfg: test.cfg}).request(test.q, test.stream))
+		if err != nil || string(got) != test.want {
+			t.Errorf("%v, sent\n%s, want\n%s", err, got, test.want)
+		}
+	}
+}

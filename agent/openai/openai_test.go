@@ -94,7 +94,7 @@ func TestAnswer(t *testing.T) {
 		}
 	}
 	r := s.Requests()[1]
-	if r.Header.Get("Authorization") != "Bearer "+testKey || !r.Stream {
+	if r.Header.Get("Authorization") != "Bearer "+testKey || r.Header.Get("Accept") != "text/event-stream" || !r.Stream {
 		t.Errorf("request %+v", r)
 	}
 	var sent struct {

@@ -51,8 +51,8 @@ type chatDefinition struct {
 	Parameters  json.RawMessage `json:"parameters"` // nil is sent as null
 }
 
-// reasoning are the models of OpenAI, by how their names start, that refuse max_tokens. Many
-// other servers know only that name.
+// reasoning is how names of models of OpenAI start that want max_completion_tokens. Many other
+// servers know only max_tokens.
 var reasoning = []string{"o1", "o3", "o4", "gpt-5", "gpt-6"}
 
 // request returns a question in the form of the protocol.
