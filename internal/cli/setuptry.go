@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/trial"
 )
@@ -72,7 +73,29 @@ func (s *setupRun) prepareCatalog(ctx context.Context, r *setupResult) (trial.Sa
 			fmt.Fprint(s.stdout, lineOf(catalog+": %s offered, of %d found in %s", count(offered, "skill"), found, count(len(reports), "source")))
 		}
 	}
+	if err := s.noteListing(ctx, c); err != nil {
+		return trial.Sample{}, err
+	}
 	return sampleOf(ctx, s.session, c)
+}
+
+// noteListing says which clients would list much less if they listed names only.
+func (s *setupRun) noteListing(ctx context.Context, c *catalog) error {
+	const much = 2000 // characters, of which a model has room for 8,000
+	if !slices.ContainsFunc(s.Clients, func(c client.Client) bool { return slices.Contains(setup.ListingClients(), c.Name) }) {
+		return nil
+	}
+	skills, err := c.listable(ctx)
+	if err != nil {
+		return err
+	}
+	for _, cl := range s.Clients {
+		if n, chars, names := setup.ListedWhole(s.env, cl, skills); chars-names >= much {
+			s.note("%s lists the descriptions of %s by itself: \"skills setup %s --listing name-only\" leaves %s of %s characters in each request",
+				cl.Title, count(n, "skill"), cl.Name, figures.Thousands(names), figures.Thousands(chars))
+		}
+	}
+	return nil
 }
 
 // sampleOf returns a prompt that a catalog has an answer for.

@@ -1,7 +1,6 @@
 package clientstest_test
 
 import (
-	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -11,32 +10,40 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
-// The page with the table of what was tried, and the marks around the table.
-const (
-	pageFile  = "../../docs/clients.md"
-	pageBegin = "<!-- tried: written by go test ./internal/clientstest -update -->\n"
-	pageEnd   = "<!-- /tried -->\n"
-	tableHead = "| client | block comes as | our tools at once | text of `read_skill` | left after `--remove` |\n|---|---|---|---|---|\n"
+const pageFile = "../../docs/clients.md"
+
+// A table is one of the page, between marks: its name and its first lines.
+type table struct{ name, head string }
+
+var (
+	trialTable   = table{"tried", "| client | block comes as | our tools at once | text of `read_skill` | left after `--remove` |\n|---|---|---|---|---|\n"}
+	listingTable = table{"listing", "| client | names | whole descriptions | characters of the listing |\n|---|--:|--:|--:|\n"}
 )
 
-// A page is the page around its table.
+// A page is the page around a table.
 type page struct {
 	before, after string
-	rows          map[string]string // by the client's name
+	rows          map[string]string // by the client's name; several are lines
 }
 
-func readPage(t *testing.T) page {
+func (tb table) begin() string {
+	return "<!-- " + tb.name + ": written by go test ./internal/clientstest -update -->\n"
+}
+
+func (tb table) end() string { return "<!-- /" + tb.name + " -->\n" }
+
+func readPage(t *testing.T, tb table) page {
 	t.Helper()
-	before, rest, ok := strings.Cut(must.Read(t, pageFile), pageBegin)
-	table, after, end := strings.Cut(rest, pageEnd)
-	if !ok || !end {
-		t.Fatalf("%s lacks the marks of the table", pageFile)
+	before, rest, ok := strings.Cut(must.Read(t, pageFile), tb.begin())
+	text, after, ends := strings.Cut(rest, tb.end())
+	if !ok || !ends {
+		t.Fatalf("%s lacks the marks of the table %s", pageFile, tb.name)
 	}
 	p := page{before, after, make(map[string]string)}
-	for line := range strings.Lines(table) {
+	for line := range strings.Lines(text) {
 		for _, c := range clientstest.Clients() {
 			if strings.HasPrefix(line, "| `"+c.Package+"` ") {
-				p.rows[c.Name] = strings.TrimSpace(line)
+				p.rows[c.Name] = strings.TrimSpace(p.rows[c.Name] + "\n" + strings.TrimSpace(line))
 			}
 		}
 	}
@@ -44,7 +51,7 @@ func readPage(t *testing.T) page {
 }
 
 // write writes the table in the order of the clients.
-func (p page) write(t *testing.T, rows map[string]string) {
+func (p page) write(t *testing.T, tb table, rows map[string]string) {
 	t.Helper()
 	var b strings.Builder
 	for _, c := range clientstest.Clients() {
@@ -52,18 +59,25 @@ func (p page) write(t *testing.T, rows map[string]string) {
 			b.WriteString(rows[c.Name] + "\n")
 		}
 	}
-	must.Do(t, os.WriteFile(pageFile, []byte(p.before+pageBegin+tableHead+b.String()+pageEnd+p.after), 0o644))
+	must.Do(t, os.WriteFile(pageFile, []byte(p.before+tb.begin()+tb.head+b.String()+tb.end()+p.after), 0o644))
 }
 
-// TestPage: the page has each client that is run, in the version that is run.
+// TestPage: each table has each client that is run, in the version that is run.
 func TestPage(t *testing.T) {
-	rows := maps.Clone(readPage(t).rows)
-	for _, c := range clientstest.Clients() {
-		if _, ok := client.Find(c.Name); !ok || c.Version() == "" {
-			t.Errorf("%s: setup does not know it, or versions.txt has no version", c.Name)
-		}
-		if want := "| `" + c.Package + "` " + c.Version() + " |"; !strings.HasPrefix(rows[c.Name], want) {
-			t.Errorf("%s: the page says %q, want %q…: run the clients with -update", c.Name, rows[c.Name], want)
+	for _, tb := range []table{trialTable, listingTable} {
+		rows := readPage(t, tb).rows
+		for _, c := range clientstest.Clients() {
+			if _, ok := client.Find(c.Name); !ok || c.Version() == "" {
+				t.Errorf("%s: setup does not know it, or versions.txt has no version", c.Name)
+			}
+			if rows[c.Name] == "" {
+				t.Errorf("%s: the table %s lacks it: run the clients with -update", c.Name, tb.name)
+			}
+			for row := range strings.Lines(rows[c.Name]) {
+				if !strings.HasPrefix(row, "| `"+c.Package+"` "+c.Version()+" ") {
+					t.Errorf("%s: the table %s has %q, want version %s: run the clients with -update", c.Name, tb.name, row, c.Version())
+				}
+			}
 		}
 	}
 }

@@ -116,6 +116,24 @@ func (ed *Edit) overrides(before []string) []string {
 	return now
 }
 
+// ListedWhole returns how many skills in the user's folders of a client it lists with descriptions, how
+// many characters that takes, and how many if it listed their names only. All are 0 for a client
+// that cannot list names only.
+func ListedWhole(env *Env, c client.Client, skills []Listed) (n, chars, names int) {
+	if listingOf(c) == nil {
+		return 0, 0, 0
+	}
+	l, listed := tuned(env, *c.Listing, below(env.SkillDirs(c, client.User), skills))
+	for i, s := range listed {
+		if s.Description != "" {
+			n++
+		}
+		listed[i] = Listed{Name: s.Name}
+		chars += charsOf(l, []Listed{s})
+	}
+	return n, chars, charsOf(l, listed)
+}
+
 // A budget compares the room in a client's listing with what its skills need.
 type budget struct {
 	Skills int    // number of skills
