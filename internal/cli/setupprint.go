@@ -135,8 +135,10 @@ func (s *setupRun) printNext(r setupResult) {
 		done[c.Client] = done[c.Client] || c.Action == setup.Added || c.Action == setup.Updated
 	}
 	for _, c := range client.All() {
-		if done[c.Name] && c.After != "" && s.listing == "" {
-			s.note("%s: %s", c.Title, c.After)
+		for _, text := range []string{c.After, c.AfterProject} {
+			if done[c.Name] && text != "" && s.listing == "" && (text == c.After || s.Scope == client.Project) {
+				s.note("%s: %s", c.Title, text)
+			}
 		}
 	}
 	if slices.ContainsFunc(r.Files, func(f setupFile) bool { return f.Backup != "" }) {

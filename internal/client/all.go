@@ -32,6 +32,8 @@ const (
 	sampleSource = `,"source":` + MarkSource
 )
 
+const trustProject = "it reads the files of a project only where you trust the folder: it asks when you start it there"
+
 const afterRestart = "sessions that are open see it after a restart"
 
 // All returns the description of every client but the generic one, in the order
@@ -80,7 +82,7 @@ func claude() Client {
 func codex() Client {
 	dir := variable("CODEX_HOME", home(".codex"))
 	return Client{Name: "codex", Title: "Codex", Home: dir, Bins: []string{"codex"},
-		After:   "approve the hook once with /hooks in Codex: until then it does not run",
+		After: "approve the hook once with /hooks in Codex: until then it does not run", AfterProject: trustProject,
 		Folders: []string{shared, ".codex"}, Skills: paths(home(shared+"/skills"), dir.below("skills"), on("windows", none, fixed("/etc/codex/skills"))), Plugins: cachedPlugins(dir),
 		MCP: MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare, Remote: bearerVariable},
 		Hook: &Hook{Arg: "codex", Files: Places{paths(dir.below("hooks.json")), paths(project(".codex/hooks.json"))}, Groups: true, Windows: CmdExe, Mark: "$",
@@ -97,7 +99,7 @@ func codex() Client {
 func gemini() Client {
 	dir := variable("GEMINI_CLI_HOME", home("")).below(".gemini")
 	settings := Places{paths(dir.below("settings.json")), paths(project(".gemini/settings.json"))}
-	return Client{Name: "gemini", Title: "Gemini CLI", Home: dir, Bins: []string{"gemini"}, After: afterRestart,
+	return Client{Name: "gemini", Title: "Gemini CLI", Home: dir, Bins: []string{"gemini"}, After: afterRestart, AfterProject: trustProject,
 		Folders: []string{".gemini"}, Skills: paths(dir.below("skills")),
 		MCP: MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare, Remote: remote(nil, "httpUrl", "${VAR}")},
 		Hook: &Hook{Arg: "gemini", Files: settings, Groups: true, Windows: PowerShell,
@@ -105,7 +107,8 @@ func gemini() Client {
 			Events: []Event{
 				{Name: "BeforeAgent", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + geminiFields + samplePrompt + `}`},
 				{Name: "AfterTool", Kind: Tool, SetUp: true, Matcher: "activate_skill|.*read_skill", NoMCP: "activate_skill"},
-				{Name: "PreCompress", Kind: Compact, SetUp: true},
+				// It comes before each request, and "auto" does not say that anything is compressed.
+				{Name: "PreCompress", Kind: Compact, SetUp: true, Trigger: "manual", Matcher: "manual", NoMCP: "manual"},
 				{Name: "SessionStart", Kind: Start, Answer: wrapped, Sample: `{` + geminiFields + sampleSource + `}`},
 			},
 			Tools: Tools{Skill: []string{"activate_skill"}, Read: []string{"read_file"}, Shell: []string{"run_shell_command"}}}}
@@ -151,7 +154,7 @@ func cursor() Client {
 
 func copilot() Client {
 	dir := copilotHome()
-	return Client{Name: "copilot", Title: "Copilot CLI", Home: dir, Bins: []string{"copilot"},
+	return Client{Name: "copilot", Title: "Copilot CLI", Home: dir, Bins: []string{"copilot"}, AfterProject: trustProject,
 		Folders: []string{".github"}, Skills: paths(dir.below("skills")), Plugins: listedPlugins(dir),
 		MCP: MCP{Files: Places{paths(dir.below("mcp-config.json")), paths(project(".github/mcp.json"))}, Key: []string{"mcpServers"}, Entry: localTools, Remote: remote(Object{{"type", "http"}}, "url", "${VAR}", Member{"tools", []string{"*"}}),
 			Instead: "claude"},

@@ -21,6 +21,8 @@ type Client struct {
 	Name  string
 	Title string
 	After string // what the user has to do after the client was set up
+	// AfterProject is what the user has to do as well after a project was set up.
+	AfterProject string
 
 	Home Path     // a folder that exists where the client is installed
 	Bins []string // its programs

@@ -61,9 +61,11 @@ type Event struct {
 	Kind Kind
 	// Field marks the event where the client sends it without a name: the event
 	// has a field of this name. "" means that events have names.
-	Field  string
-	Answer string // the form of the answer, JSON with the marks below; "": none is taken
-	Sample string // the form of the event itself, of prompts and starts, with the marks below
+	Field string
+	// Trigger is the only trigger of the event that counts; "" means that all do.
+	Trigger string
+	Answer  string // the form of the answer, JSON with the marks below; "": none is taken
+	Sample  string // the form of the event itself, of prompts and starts, with the marks below
 
 	SetUp   bool   // setup registers the hook for it
 	Arg     string // what follows "skills hook" for it; "" means the Arg of the Hook

@@ -21,6 +21,10 @@ type Client struct {
 	// What it needs to ask our model and nobody else. Words in braces stand for what they name.
 	file, settings string // a file in the home, and what is in it before setup; "": none
 	environ, args  []string
+
+	// What a file in the home holds where the person trusts a project; "": the client reads the
+	// files of a project anyhow, or is told with each prompt that it may.
+	trustFile, trust string
 }
 
 // Clients returns the clients that are run.
@@ -31,6 +35,7 @@ func Clients() []Client {
 			args:    []string{"-p", "{PROMPT}", "--allowedTools", "mcp__skills__read_skill"}},
 		{Name: "codex", Package: "@openai/codex", Program: ".bin/codex",
 			file: ".codex/config.toml", settings: codexSettings,
+			trustFile: ".codex/config.toml", trust: codexSettings + "\n[projects.\"{PROJECT}\"]\ntrust_level = \"trusted\"\n",
 			environ: []string{"TEST_KEY=none"},
 			args:    []string{"exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "{PROMPT}"}},
 		{Name: "gemini", Package: "@google/gemini-cli", Program: ".bin/gemini",
@@ -42,8 +47,9 @@ func Clients() []Client {
 			environ: []string{"OPENAI_API_KEY=none", "OPENAI_BASE_URL={URL}/v1", "OPENAI_MODEL={MODEL}"},
 			args:    []string{"-p", "{PROMPT}", "--approval-mode", "yolo"}},
 		{Name: "copilot", Package: "@github/copilot", Program: ".bin/copilot",
-			environ: []string{"COPILOT_PROVIDER_BASE_URL={URL}/v1", "COPILOT_MODEL={MODEL}", "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false"},
-			args:    []string{"-p", "{PROMPT}", "--allow-all-tools"}},
+			environ:   []string{"COPILOT_PROVIDER_BASE_URL={URL}/v1", "COPILOT_MODEL={MODEL}", "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false"},
+			trustFile: ".copilot/config.json", trust: `{"trustedFolders": ["{PROJECT}"]}`,
+			args: []string{"-p", "{PROMPT}", "--allow-all-tools"}},
 		{Name: "opencode", Package: "opencode-ai", Program: "opencode-" + platform() + "/bin/opencode",
 			file: ".config/opencode/opencode.json", settings: openCodeSettings,
 			environ: []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "npm_config_offline=true"},
@@ -115,6 +121,14 @@ func (c *Client) Settings(url string) map[string]string {
 // Ask sends a prompt and returns what the client prints.
 func (c *Client) Ask(ctx context.Context, h *Home, url, prompt string) (string, error) {
 	return h.Run(ctx, filled(c.environ, url, ""), filepath.Join(h.modules, filepath.FromSlash(c.Program)), filled(c.args, url, prompt)...)
+}
+
+// NeedsTrust reports whether the client reads the files of a project only where the person trusts it.
+func (c *Client) NeedsTrust() bool { return c.trust != "" }
+
+// Trust has the client trust the project of a home.
+func (c *Client) Trust(h *Home, url string) error {
+	return h.write(c.trustFile, strings.ReplaceAll(filled([]string{c.trust}, url, "")[0], "{PROJECT}", h.Project))
 }
 
 // filled returns texts with what the words in them stand for.

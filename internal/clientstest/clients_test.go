@@ -71,6 +71,37 @@ func TestClients(t *testing.T) {
 	}
 }
 
+// TestProject: what setup writes into a project is read, where the person trusts the project.
+func TestProject(t *testing.T) {
+	dir := modules(t)
+	program := build(t)
+	for _, c := range clientstest.Clients() {
+		t.Run(c.Name, func(t *testing.T) {
+			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(c.Program))); err != nil {
+				t.Skipf("%s is not installed: %v", c.Package, err)
+			}
+			tr := newTrial(t, c, dir, program)
+			must.Do(t, os.Mkdir(filepath.Join(tr.Project, ".git"), 0o700)) // which makes it a project
+			before := tr.files(t)
+			tr.setup(t, "--scope", "project")
+			tr.setup(t, "--scope", "project", "--remove")
+			if diff := cmp.Diff(before, tr.files(t)); diff != "" {
+				t.Errorf("--remove leaves something (-before +after)\n%s", diff)
+			}
+			tr.setup(t, "--scope", "project")
+			if c.NeedsTrust() {
+				if asked := tr.ask(t, asks); len(asked[0].With("tide-tables")) > 0 {
+					t.Errorf("without trust the model reads %q", asked[0].With("tide-tables"))
+				}
+				must.Do(t, c.Trust(tr.Home, tr.model.URL))
+			}
+			asked := tr.ask(t, asks)
+			block(t, asked)
+			result(t, asked)
+		})
+	}
+}
+
 // A trial is one client in a home of its own.
 type trial struct {
 	clientstest.Client
@@ -104,6 +135,7 @@ func (tr *trial) run(t *testing.T) string {
 	tr.setup(t)
 	asked := tr.ask(t, asks)
 	row := []string{"`" + tr.Package + "` " + tr.Version(), block(t, asked), tools(t, asked), result(t, asked)}
+	tr.remembered(t)
 	quiet := tr.ask(t, thanks)
 	if found := quiet[0].With("tide-tables"); len(found) > 0 {
 		t.Errorf("a prompt that needs no skill gets %q", found)
@@ -118,6 +150,19 @@ func (tr *trial) run(t *testing.T) string {
 		t.Errorf("the client asks for %q", strays)
 	}
 	return "| " + strings.Join(append(row, "nothing"), " | ") + " |"
+}
+
+// remembered checks that the session has kept what it was offered, so that it is not offered again.
+func (tr *trial) remembered(t *testing.T) {
+	t.Helper()
+	files, err := tr.Files()
+	must.Do(t, err)
+	for name, text := range files {
+		if strings.HasPrefix(name, ".local/state/repertoire/sessions/") && strings.Contains(text, `"offers":[{"name":"tide-tables"`) {
+			return
+		}
+	}
+	t.Error("the session has forgotten what it was offered")
 }
 
 // Program is the program that clients call; the one of the client is Client.Program.

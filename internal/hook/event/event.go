@@ -130,6 +130,9 @@ func protocolOf(arg string) protocol {
 func (p protocol) classify(e *Event, f fields) {
 	ev := p.find(e.name, f)
 	e.Kind, e.form = ev.Kind, ev.Answer
+	if ev.Trigger != "" && f.text("trigger") != ev.Trigger {
+		e.Kind = client.Other
+	}
 	switch {
 	case e.Kind != client.Prompt:
 	case ev.Field != "":
