@@ -4,12 +4,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/edit"
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // prompts sends a prompt to the plugin as OpenCode does, and prints the texts of its parts then.
@@ -24,9 +26,10 @@ console.log(JSON.stringify(parts.map((part) => part.text)))
 
 // TestPlugin: whatever the command of OpenCode's plugin does, the prompt goes on.
 func TestPlugin(t *testing.T) {
+	testsize.Long(t)
 	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("there is no Node.js")
+	if err != nil || runtime.GOOS == "windows" {
+		t.Skip("there is no Node.js, or no POSIX shell")
 	}
 	c, _ := client.Find("opencode")
 	const before = `["typed","added by the host"]`
