@@ -71,7 +71,7 @@ func claude() Client {
 			Tools: Tools{Skill: []string{"Skill"}, Read: []string{"Read"}, Shell: []string{"Bash"}}},
 		// It lists as much as fits into 1 % of a context of 200,000 tokens of 4
 		// characters each, "- name: description" and a line feed for each skill.
-		Listing: &Listing{Chars: 8000, Overhead: 5, Cut: 1536, Drops: DropsUnused, Settings: &ListingSettings{
+		Listing: &Listing{Chars: 8000, Tokens: 200_000, Overhead: 5, Cut: 1536, Drops: DropsUnused, Settings: &ListingSettings{
 			Files: settings, Read: append(paths(settings.User[0], settings.Project[0]), local),
 			Fraction: "skillListingBudgetFraction", Context: 800_000, Cut: "skillListingMaxDescChars", CharsVar: "SLASH_COMMAND_TOOL_CHAR_BUDGET",
 			Overrides: "skillOverrides", NameOnly: "name-only", Hidden: []string{"off", "user-invocable-only"},
@@ -93,7 +93,9 @@ func codex() Client {
 				{Name: "PostToolUse", Kind: Tool},
 			},
 			Tools: Tools{Shell: []string{"Bash", "shell", "exec_command"}}},
-		Listing: &Listing{Chars: 8000, Overhead: 5, Drops: DropsEvenly}}
+		// It lists as much as fits into 2 % of the context, 4 characters a token, "- name: description
+		// (file: r0/name/SKILL.md)" and a line feed for each skill, with a name of 17 characters.
+		Listing: &Listing{Chars: 21_760, Tokens: 272_000, Overhead: 42, Drops: DropsEvenly}}
 }
 
 func gemini() Client {

@@ -87,6 +87,7 @@ type Member struct {
 // what it has no room for.
 type Listing struct {
 	Chars    int // characters that it has room for
+	Tokens   int // of the context of a model with that room; 0 means that the model does not matter
 	Skills   int // skills that it has room for; 0 means no limit
 	Overhead int // characters around the name and the description of a skill
 	Cut      int // characters of the longest description; 0 means no limit

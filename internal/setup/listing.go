@@ -214,7 +214,7 @@ func tuned(env *Env, l client.Listing, skills []Listed) (client.Listing, []Liste
 	_ = json.Unmarshal([]byte(env.Getenv(set.CharsVar)), &chars)
 	switch {
 	case chars > 0:
-		l.Chars = chars
+		l.Chars, l.Tokens = chars, 0
 	case fraction > 0:
 		l.Chars = int(fraction * float64(set.Context))
 	}

@@ -76,8 +76,12 @@ func (e *Env) shortage(c client.Client, b budget, skills []Listed) string {
 	if b.Unit == "skills" {
 		return fmt.Sprintf("%s lists %s of your %s skills and drops the others.", c.Title, n(b.Lists), n(b.Skills))
 	}
-	room := fmt.Sprintf("It has room for %s of their %s characters", n(b.Lists), n(b.Needs))
 	l, listed := tuned(e, *c.Listing, skills)
+	room := "It"
+	if l.Tokens > 0 {
+		room = fmt.Sprintf("With a model of %s tokens it", n(l.Tokens))
+	}
+	room += fmt.Sprintf(" has room for %s of their %s characters", n(b.Lists), n(b.Needs))
 	switch l.Drops {
 	case client.DropsUnused:
 		used := e.uses(l.Settings)

@@ -15,12 +15,12 @@ import (
 func TestRoom(t *testing.T) {
 	const all = 120 // each takes 5 + 9 characters, and 86 for its description
 	var skills []Listed
-	e := testEnv(t)
+	e, length := testEnv(t), 86
 	in := func(folder string) {
 		skills = nil
 		for i := range all {
 			name := fmt.Sprintf("skill-%03d", i)
-			skills = append(skills, Listed{name, strings.Repeat("ü", 86), filepath.Join(e.Home, folder, "skills", name, "SKILL.md")})
+			skills = append(skills, Listed{name, strings.Repeat("ü", length), filepath.Join(e.Home, folder, "skills", name, "SKILL.md")})
 		}
 	}
 	used := func(n int) string {
@@ -31,14 +31,13 @@ func TestRoom(t *testing.T) {
 		return `{"skillUsage": {"other": {"usageCount": 0}` + strings.Join(append([]string{""}, list...), ", ") + "}}"
 	}
 	for _, c := range []struct{ client, folder, record, budget, want string }{
-		{"claude", ".claude", "", "", "Claude Code drops about 47 of the 120 descriptions of your skills. It has room for 8,000 of their 12,000 characters, and drops what it invoked least; it has invoked none yet, so those of skill-000, skill-001, skill-002 and 117 more may go."},
-		{"claude", ".claude", used(2), "", "Claude Code drops about 47 of the 120 descriptions of your skills. It has room for 8,000 of their 12,000 characters, and drops what it invoked least: it keeps those of skill-000, skill-001; those of skill-002, skill-003, skill-004 and 115 more may go."},
-		{"claude", ".claude", used(100), "", "Claude Code drops about 47 of the 120 descriptions of your skills. It has room for 8,000 of their 12,000 characters, and drops what it invoked least: those of skill-100, skill-101, skill-102 and 17 more, which it never invoked."},
-		{"claude", ".claude", used(120), "", "Claude Code drops about 47 of the 120 descriptions of your skills. It has room for 8,000 of their 12,000 characters, and drops what it invoked least."},
-		{"claude", ".claude", used(73), "", "Claude Code drops 47 of the 120 descriptions of your skills. It has room for 8,000 of their 12,000 characters, and drops what it invoked least: those of skill-073, skill-074, skill-075 and 44 more, which it never invoked."},
+		{"claude", ".claude", "", "", "Claude Code drops about 47 of the 120 descriptions of your skills. With a model of 200,000 tokens it has room for 8,000 of their 12,000 characters, and drops what it invoked least; it has invoked none yet, so those of skill-000, skill-001, skill-002 and 117 more may go."},
+		{"claude", ".claude", used(2), "", "Claude Code drops about 47 of the 120 descriptions of your skills. With a model of 200,000 tokens it has room for 8,000 of their 12,000 characters, and drops what it invoked least: it keeps those of skill-000, skill-001; those of skill-002, skill-003, skill-004 and 115 more may go."},
+		{"claude", ".claude", used(100), "", "Claude Code drops about 47 of the 120 descriptions of your skills. With a model of 200,000 tokens it has room for 8,000 of their 12,000 characters, and drops what it invoked least: those of skill-100, skill-101, skill-102 and 17 more, which it never invoked."},
+		{"claude", ".claude", used(120), "", "Claude Code drops about 47 of the 120 descriptions of your skills. With a model of 200,000 tokens it has room for 8,000 of their 12,000 characters, and drops what it invoked least."},
+		{"claude", ".claude", used(73), "", "Claude Code drops 47 of the 120 descriptions of your skills. With a model of 200,000 tokens it has room for 8,000 of their 12,000 characters, and drops what it invoked least: those of skill-073, skill-074, skill-075 and 44 more, which it never invoked."},
 		{"claude", ".claude", used(73), "1000", "Claude Code drops all 120 descriptions of your skills. It has room for 1,000 of their 12,000 characters, and drops what it invoked least; the names alone take 1,680."},
 		{"claude", ".claude", "{", "12000", ""},
-		{"codex", ".codex", "", "", "Codex cuts all 120 descriptions of your skills to about 52 characters. It has room for 8,000 of their 12,000 characters, and cuts all descriptions alike. The longest are skill-000 (100), skill-001 (100), skill-002 (100)."},
 	} {
 		in(c.folder)
 		write(t, e, "home/.claude.json", []byte(c.record))
@@ -55,6 +54,13 @@ func TestRoom(t *testing.T) {
 			t.Errorf("%s, record %.40s, room %q:\n got %+v\nwant %+v", c.client, c.record, c.budget, got, want)
 		}
 	}
+	length = 186
+	in(".codex")
+	want := "Codex cuts all 120 descriptions of your skills to about 130 characters. With a model of 272,000 tokens it has room for 21,760 of their 28,440 characters, and cuts all descriptions alike. The longest are skill-000 (237), skill-001 (237), skill-002 (237)."
+	if got := e.checkListing(Status{Client: named(t, "codex")}, skills); len(got) != 1 || got[0].Message != want {
+		t.Errorf("got %+v\nwant %s", got, want)
+	}
+	length = 86
 	// A hook offers what is left out. Names alone help if they fit, until all are listed so.
 	const still = " The hook offers what fits each prompt all the same."
 	names := `"skills setup claude --listing name-only" has it list names only; the catalog offers the rest`

@@ -392,7 +392,7 @@ func TestBudgets(t *testing.T) {
 		}
 	}
 	check("claude", budgets("claude"), budget{119, 118*one + 5 + 4 + 1536, 118*(5+10) + 5 + 4, 8000, "characters"})
-	check("codex", budgets("codex"), budget{119, 118*one + 5 + 4 + 2000, 0, 8000, "characters"})
+	check("codex", budgets("codex"), budget{119, 118*(one+37) + 42 + 4 + 2000, 0, 21_760, "characters"})
 	check("openclaw", budgets("openclaw"), budget{119, 118*(one+92) + 97 + 4 + 2000, 0, 30_000, "characters"}, budget{119, 119, 0, 150, "skills"})
 	check("cursor", budgets("cursor"))
 	if b := budgets("claude")[0]; !b.over() || (budget{Needs: 8000, Lists: 8000}).over() {
