@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -67,8 +68,12 @@ type Config struct {
 	// it opens the engine: Open refuses a StoreURL without a Store. "" means nothing.
 	StoreURL, StoreCatalog string
 
-	// DB is the catalog file; "" means one in the user's cache folder that
-	// belongs to these sources. With Store there is no such file, but the copy lies beside it.
+	// DB is the catalog file; "" means one in the user's cache folder that belongs to the
+	// folders of Sources and their labels. If a source is not a folder on disk (source.New,
+	// Files, Func, or your own), only its label is known beforehand, which another program may
+	// use for other skills. "" then means a temporary file, which Close removes: each Open
+	// indexes anew. Name a file to keep the index. With Store there is no such file, but the copy
+	// lies beside it.
 	DB string
 
 	// MaxFile is the size in bytes of the largest file of a skill that is read from Store;
@@ -313,6 +318,15 @@ func (cfg *Config) checkSources() error {
 		}
 	}
 	return nil
+}
+
+// isPlaceless reports whether DB is "" and labels alone tell these sources apart from those of
+// others. The bundled skills are the same for all.
+func (cfg *Config) isPlaceless(sources []source.Source) bool {
+	return cfg.DB == "" && slices.ContainsFunc(sources, func(s source.Source) bool {
+		info := s.Info()
+		return info.Root == "" && info.Kind != source.KindBundled
+	})
 }
 
 // fileOf returns the absolute path of the catalog of these sources: the file may be opened

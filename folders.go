@@ -24,7 +24,8 @@ func OpenDir(ctx context.Context, paths ...string) (*Catalog, error) {
 
 // OpenFS is OpenDir for file systems, such as those that a program embeds. Their labels are "fs",
 // or "fs1", "fs2" and so on where there are several. The index belongs to what their
-// files say: another program, or another version of this one, has an index of its own.
+// files say now: another program, or another version of this one, has an index of its own. For
+// file systems whose files change while they are open, call [Open] with source.New.
 func OpenFS(ctx context.Context, systems ...fs.FS) (*Catalog, error) {
 	var cfg Config
 	sum := sha256.New()
@@ -42,9 +43,9 @@ func OpenFS(ctx context.Context, systems ...fs.FS) (*Catalog, error) {
 			if ref == nil {
 				continue // the scan reports it
 			}
-			text, err := source.ReadInstructions(ctx, s, path.Dir(ref.Path))
+			m, err := source.ReadManifest(ctx, s, path.Dir(ref.Path))
 			if err == nil {
-				fmt.Fprintf(sum, "%s %q %s\n", label, ref.Path, text.SHA256)
+				fmt.Fprintf(sum, "%s %q %s\n", label, ref.Path, m.Digest)
 			}
 		}
 	}

@@ -1,16 +1,20 @@
 package repertoire_test
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // TestOpenDir: exactly these folders, whatever the user has configured; the earlier one wins;
@@ -119,4 +123,75 @@ func TestOpenNothing(t *testing.T) {
 	must.Files(t, absent, docs("bread"))
 	rescan(t, c)
 	want(t, "later", list(t, c, nil, false), "bread")
+}
+
+// TestPlaceless: sources that are not on disk have an index of their own, whatever their labels
+// are, which goes when the catalog is closed.
+func TestPlaceless(t *testing.T) {
+	setMachine(t)
+	t.Setenv("TMPDIR", t.TempDir()) // elsewhere than on Unix the usual one stays
+	files := map[string]string{"bread/SKILL.md": doc("bread", "Bakes rye bread.")}
+	inMemory := memory(t, "app", 0, map[string]string{"bread/SKILL.md": doc("bread", "Bakes flat bread.")})
+	asked, err := source.Func(func(context.Context) (map[string]string, error) { return files, nil }, &source.Options{Label: "app"})
+	must.Do(t, err)
+	open := func(s source.Source) *repertoire.Catalog {
+		c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{s}, Schedule: repertoire.Never})
+		must.Do(t, err)
+		return c
+	}
+	flat, rye := open(inMemory), open(asked)
+	rescan(t, flat)
+	rescan(t, rye)
+	for c, want := range map[*repertoire.Catalog]string{flat: "Bakes flat bread.", rye: "Bakes rye bread."} {
+		e, err := c.Lookup(t.Context(), "bread", nil)
+		if err != nil || e.Description != want {
+			t.Errorf("%q, %v; want %q", e.Description, err, want)
+		}
+	}
+	for _, c := range []*repertoire.Catalog{flat, rye} {
+		folder := filepath.Dir(c.Path())
+		if _, err := os.Stat(folder); err != nil {
+			t.Error(err)
+		}
+		must.Do(t, c.Close())
+		must.Do(t, c.Close())
+		if _, err := os.Stat(folder); !os.IsNotExist(err) {
+			t.Errorf("after Close there is %s: %v", folder, err)
+		}
+	}
+}
+
+// TestPlacelessLater: a source that is not on disk and comes later moves the catalog to a
+// temporary file, and back when it goes.
+func TestPlacelessLater(t *testing.T) {
+	setMachine(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	onDisk, _ := folder(t, "disk", docs("bread"))
+	both := []source.Source{onDisk, memory(t, "app", 1, docs("wine"))}
+	synctest.Test(t, func(t *testing.T) {
+		var n atomic.Int32
+		n.Store(1)
+		c, err := repertoire.Open(t.Context(), repertoire.Config{
+			Sources: both[:1], Discover: func() ([]source.Source, error) { return both[:n.Load()], nil },
+		})
+		must.Do(t, err)
+		first := c.Path()
+		next := func(sources int32, names ...string) {
+			n.Store(sources)
+			time.Sleep(5*time.Second + time.Millisecond)
+			synctest.Wait()
+			want(t, "skills", list(t, c, nil, false), names...)
+		}
+		next(2, "bread", "wine")
+		own := c.Path()
+		next(1, "bread")
+		if own == first || c.Path() != first {
+			t.Errorf("the catalog is %s, then %s, then %s", first, own, c.Path())
+		}
+		next(2, "bread", "wine")
+		must.Do(t, c.Close())
+		if _, err := os.Stat(filepath.Dir(own)); !os.IsNotExist(err) {
+			t.Errorf("after Close there is %s: %v", own, err)
+		}
+	})
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -26,6 +28,7 @@ type local struct {
 	mu     sync.Mutex  // held by a rescan: one at a time
 	closed bool        // guarded by mu
 	told   store.State // of the catalog, when Config.Changed was last called; guarded by mu
+	own    string      // temporary folder of a catalog file that nobody else may use, see Config.DB; "" without one; guarded by mu
 
 	scans scans
 	timer interface{ stop() } // the schedule; nil without one
@@ -46,13 +49,37 @@ type scan func(s *index.Scanner, ctx context.Context, found func(), finish func(
 
 func newLocal(ctx context.Context, o *opening) (*local, error) {
 	l := &local{opening: o}
-	path, err := o.cfg.fileOf(o.cfg.Sources)
+	path, err := l.fileOf(o.cfg.Sources)
 	if err != nil {
 		return nil, err
 	}
 	f, err := l.open(ctx, path, o.cfg.Sources)
+	if err != nil {
+		return nil, errors.Join(err, l.removeOwn())
+	}
 	l.now.Store(f)
-	return l, err
+	return l, nil
+}
+
+// fileOf returns the path of the catalog of these sources.
+func (l *local) fileOf(sources []source.Source) (path string, err error) {
+	if !l.cfg.isPlaceless(sources) {
+		return l.cfg.fileOf(sources)
+	}
+	if l.own == "" {
+		if l.own, err = os.MkdirTemp("", "repertoire"); err != nil {
+			return "", fmt.Errorf("making a folder for the catalog: %w", err)
+		}
+	}
+	return filepath.Join(l.own, "catalog.db"), nil
+}
+
+// removeOwn removes the temporary folder, if there is one.
+func (l *local) removeOwn() error {
+	if l.own == "" {
+		return nil
+	}
+	return os.RemoveAll(l.own)
 }
 
 // open opens the database file; the store replaces one that it found damaged.
@@ -125,7 +152,7 @@ func (l *local) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	return l.now.Load().close()
+	return errors.Join(l.now.Load().close(), l.removeOwn())
 }
 
 // ask implements keeper.
@@ -214,7 +241,7 @@ func (l *local) follow(ctx context.Context) error {
 	if l.closed || slices.EqualFunc(sources, old.sources, same) {
 		return nil
 	}
-	path, err := l.cfg.fileOf(sources)
+	path, err := l.fileOf(sources)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,8 @@ import (
 // Func returns the source of the skills whose files a function returns, such as one that asks a
 // database. The keys are paths such as "pdf/SKILL.md". The catalog calls it for each rescan and
 // whenever somebody reads a skill: let it keep what it has for a moment if it is slow. While it
-// returns an error, the source is away. Options.Label names the source, and with it the index.
+// returns an error, the source is away. The catalog makes its index anew at each Open, unless
+// repertoire.Config.DB names a file.
 //
 // A source with many skills is cheaper if it implements Source: it reads one skill without the
 // others, and Unchanged saves it reading what has not changed.
