@@ -4,10 +4,15 @@ import (
 	"bufio"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/tools/txtar"
 
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/sections"
@@ -30,8 +35,7 @@ type question struct {
 func TestQuestions(t *testing.T) {
 	testsize.Long(t)
 	list, texts := questions(t)
-	type tally struct{ questions, first, three, tokens int }
-	var tuned, aside tally
+	var m measure
 	var making, asking []time.Duration
 	files := make(map[string]*sections.File)
 	for _, q := range list {
@@ -43,43 +47,101 @@ func TestQuestions(t *testing.T) {
 			files[id], making = f, append(making, time.Since(start))
 		}
 		start := time.Now()
-		hits, err := sections.Rank(t.Context(), q.Question, []*sections.File{files[id]}, 3)
-		must.Do(t, err)
+		m.ask(t, id, q, []string{q.Path}, []*sections.File{files[id]})
 		asking = append(asking, time.Since(start))
-		n := &tuned
-		if words.Hash(id)%3 == 0 {
-			n = &aside
+	}
+	m.report(t, .75)
+	t.Logf("%d skills; making the sections of one took %v on average, asking %v", len(files), mean(making), mean(asking))
+}
+
+// TestOwnQuestions measures the same over all files of skills that were written for it, with
+// references and scripts.
+func TestOwnQuestions(t *testing.T) {
+	skills, err := filepath.Glob("testdata/own/*.txtar")
+	must.Do(t, err)
+	var m measure
+	for _, name := range skills {
+		archive, err := txtar.ParseFile(name)
+		must.Do(t, err)
+		var paths []string
+		var files []*sections.File
+		for _, f := range archive.Files[:len(archive.Files)-1] { // the last has the questions
+			cut, err := sections.New(t.Context(), f.Name, string(f.Data))
+			must.Do(t, err)
+			paths, files = append(paths, f.Name), append(files, cut)
 		}
-		n.questions++
-		found := len(hits)
-		for i, h := range hits {
-			s := files[id].Sections[h.Section]
-			n.tokens += s.Tokens
-			if 2*(min(s.Last, q.Last)-max(s.First, q.First)+1) > q.Last-q.First { // at least half of the answer
-				found = min(found, i)
+		for line := range strings.Lines(string(archive.Files[len(archive.Files)-1].Data)) {
+			q := ownQuestion(t, line)
+			if !slices.Contains(paths, q.Path) {
+				t.Fatalf("%s: there is no file for %s", name, line)
 			}
-		}
-		if found == 0 {
-			n.first++
-		}
-		if found < 3 {
-			n.three++
-		} else if testing.Verbose() {
-			t.Logf("missed: %s:%d-%d: %s", id, q.First, q.Last, q.Question)
+			m.ask(t, strings.TrimSuffix(filepath.Base(name), ".txtar"), q, paths, files)
 		}
 	}
-	for name, n := range map[string]tally{"tuned on": tuned, "kept aside": aside} {
+	if n := m.tuned.questions + m.aside.questions; n < 50 {
+		t.Errorf("%d questions", n)
+	}
+	m.report(t, .45)
+}
+
+// ownQuestion reads "path:first-last question".
+func ownQuestion(t *testing.T, line string) (q question) {
+	t.Helper()
+	place, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+	path, lines, _ := strings.Cut(place, ":")
+	_, err := fmt.Sscanf(lines, "%d-%d", &q.First, &q.Last)
+	must.Do(t, err)
+	q.Path, q.Question = path, text
+	return q
+}
+
+// A measure counts answers about the skills that ranking was tuned on, and about the others.
+type measure struct{ tuned, aside tally }
+
+type tally struct{ questions, first, three, tokens int }
+
+// ask asks a question about the files of a skill.
+func (m *measure) ask(t *testing.T, skill string, q question, paths []string, files []*sections.File) {
+	t.Helper()
+	hits, err := sections.Rank(t.Context(), q.Question, files, 3)
+	must.Do(t, err)
+	n := &m.tuned
+	if words.Hash(skill)%3 == 0 {
+		n = &m.aside
+	}
+	n.questions++
+	found := len(hits)
+	for i, h := range hits {
+		s := files[h.File].Sections[h.Section]
+		n.tokens += s.Tokens
+		if paths[h.File] == q.Path && 2*(min(s.Last, q.Last)-max(s.First, q.First)+1) > q.Last-q.First { // at least half of the answer
+			found = min(found, i)
+		}
+	}
+	if found == 0 && len(hits) > 0 {
+		n.first++
+	}
+	if found < len(hits) {
+		n.three++
+	} else if testing.Verbose() {
+		t.Logf("missed: %s: %s:%d-%d: %s", skill, q.Path, q.First, q.Last, q.Question)
+	}
+}
+
+// report fails if fewer than a share of the questions found their section within the first three.
+func (m *measure) report(t *testing.T, least float64) {
+	t.Helper()
+	for name, n := range map[string]tally{"tuned on": m.tuned, "kept aside": m.aside} {
 		if n.questions == 0 {
 			t.Fatalf("%s: no questions", name)
 		}
 		all := float64(n.questions)
 		t.Logf("%s: %d questions: right section first %.3f, within the first three %.3f; %d tokens in three", name,
 			n.questions, float64(n.first)/all, float64(n.three)/all, n.tokens/n.questions)
-		if float64(n.three)/all < .75 {
+		if float64(n.three)/all < least {
 			t.Errorf("%s: %.3f within the first three", name, float64(n.three)/all)
 		}
 	}
-	t.Logf("%d skills; making the sections of one took %v on average, asking %v", len(files), mean(making), mean(asking))
 }
 
 func mean(list []time.Duration) (sum time.Duration) {
