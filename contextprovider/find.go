@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/sections"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
@@ -26,6 +27,8 @@ const (
 	usualPassages  = 5
 	excerptBytes   = 800
 	maxSectionText = 64 << 10 // bytes of a section that was asked for by its heading
+
+	encoderWait = 500 * time.Millisecond // of which the first question about some files takes 100 to 200 here
 )
 
 // A TextQuery says which parts of the files of skills are wanted. One of Text, Pattern and Section
@@ -164,7 +167,11 @@ func (p *Provider) rank(ctx context.Context, texts []text, question string, limi
 			return err
 		}
 	}
-	hits, err := sections.Rank(ctx, question, files, limit)
+	q := sections.Query{Text: question, Limit: limit, Wait: encoderWait}
+	if c, ok := p.catalog.(sections.Encoding); ok {
+		q.Encoder = c.Encoder(question)
+	}
+	hits, err := sections.Rank(ctx, q, files)
 	for _, h := range hits {
 		s := &files[h.File].Sections[h.Section]
 		shown, at := sections.Excerpt(s, question, excerptBytes)

@@ -37,6 +37,15 @@ func (x *ranker) encoderOf(s *snapshot.Set) embed.Embedder {
 	return nil
 }
 
+// Encoder returns the built-in encoder if the catalog ranks with it and it reads a text; else nil.
+// Another one may be a server, which has been given names and descriptions, and no files of skills.
+func (x *ranker) Encoder(text string) embed.Embedder {
+	if e, own := x.opts.Contextual.(embed.Fitted); own && e.Reads(text) {
+		return x.opts.Contextual
+	}
+	return nil
+}
+
 // unencoded reports whether the encoder should still embed skills of a set, which whoever follows a
 // shared catalog leaves to others.
 func (x *ranker) unencoded(s *snapshot.Set) bool {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/contextual"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/sections"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
@@ -30,58 +33,84 @@ type question struct {
 	Question    string
 }
 
+// ways calls f for ranking by words alone, and with the built-in encoder.
+func ways(t *testing.T, f func(t *testing.T, m measure)) {
+	e, err := contextual.Default()
+	must.Do(t, err)
+	t.Run("words", func(t *testing.T) { f(t, measure{}) })
+	t.Run("encoder", func(t *testing.T) { f(t, measure{encoder: e}) })
+}
+
 // TestQuestions measures how often the section with the answer is among the first three. A third
 // of the skills is kept aside: nothing is tuned on it.
 func TestQuestions(t *testing.T) {
 	testsize.Long(t)
 	list, texts := questions(t)
-	var m measure
-	var making, asking []time.Duration
-	files := make(map[string]*sections.File)
-	for _, q := range list {
-		id := q.Repo + "/" + q.Path
-		if files[id] == nil {
+	ways(t, func(t *testing.T, m measure) {
+		var making, asking []time.Duration
+		files := make(map[string]*sections.File)
+		for i, q := range list {
+			if m.encoder != nil && i%*every != 0 {
+				continue // it takes 100 ms a question
+			}
+			id := q.Repo + "/" + q.Path
+			if files[id] == nil {
+				start := time.Now()
+				f, err := sections.New(t.Context(), "SKILL.md", texts[id])
+				must.Do(t, err)
+				files[id], making = f, append(making, time.Since(start))
+			}
 			start := time.Now()
-			f, err := sections.New(t.Context(), "SKILL.md", texts[id])
-			must.Do(t, err)
-			files[id], making = f, append(making, time.Since(start))
+			m.ask(t, id, q, []string{q.Path}, []*sections.File{files[id]})
+			asking = append(asking, time.Since(start))
 		}
-		start := time.Now()
-		m.ask(t, id, q, []string{q.Path}, []*sections.File{files[id]})
-		asking = append(asking, time.Since(start))
-	}
-	m.report(t, .75)
-	t.Logf("%d skills; making the sections of one took %v on average, asking %v", len(files), mean(making), mean(asking))
+		m.report(t, .75)
+		t.Logf("%d skills; making the sections of one took %v on average, asking %v", len(files), mean(making), mean(asking))
+	})
 }
+
+var every = flag.Int("every", 8, "with the encoder, ask one of so many questions about the corpus")
 
 // TestOwnQuestions measures the same over all files of skills that were written for it, with
 // references and scripts.
 func TestOwnQuestions(t *testing.T) {
 	skills, err := filepath.Glob("testdata/own/*.txtar")
 	must.Do(t, err)
-	var m measure
-	for _, name := range skills {
-		archive, err := txtar.ParseFile(name)
+	ways(t, func(t *testing.T, m measure) {
+		for _, name := range skills {
+			m.askOwn(t, name)
+		}
+		if n := m.tuned.questions + m.aside.questions; n < 50 {
+			t.Errorf("%d questions", n)
+		}
+		least := .45
+		if m.encoder != nil {
+			least = .65
+		}
+		m.report(t, least)
+	})
+}
+
+// askOwn asks the questions about a skill, which are in its last file.
+func (m *measure) askOwn(t *testing.T, name string) {
+	t.Helper()
+	archive, err := txtar.ParseFile(name)
+	must.Do(t, err)
+	last := len(archive.Files) - 1
+	var paths []string
+	var files []*sections.File
+	for _, f := range archive.Files[:last] {
+		cut, err := sections.New(t.Context(), f.Name, string(f.Data))
 		must.Do(t, err)
-		var paths []string
-		var files []*sections.File
-		for _, f := range archive.Files[:len(archive.Files)-1] { // the last has the questions
-			cut, err := sections.New(t.Context(), f.Name, string(f.Data))
-			must.Do(t, err)
-			paths, files = append(paths, f.Name), append(files, cut)
-		}
-		for line := range strings.Lines(string(archive.Files[len(archive.Files)-1].Data)) {
-			q := ownQuestion(t, line)
-			if !slices.Contains(paths, q.Path) {
-				t.Fatalf("%s: there is no file for %s", name, line)
-			}
-			m.ask(t, strings.TrimSuffix(filepath.Base(name), ".txtar"), q, paths, files)
-		}
+		paths, files = append(paths, f.Name), append(files, cut)
 	}
-	if n := m.tuned.questions + m.aside.questions; n < 50 {
-		t.Errorf("%d questions", n)
+	for line := range strings.Lines(string(archive.Files[last].Data)) {
+		q := ownQuestion(t, line)
+		if !slices.Contains(paths, q.Path) {
+			t.Fatalf("%s: there is no file for %s", name, line)
+		}
+		m.ask(t, strings.TrimSuffix(filepath.Base(name), ".txtar"), q, paths, files)
 	}
-	m.report(t, .45)
 }
 
 // ownQuestion reads "path:first-last question".
@@ -96,14 +125,17 @@ func ownQuestion(t *testing.T, line string) (q question) {
 }
 
 // A measure counts answers about the skills that ranking was tuned on, and about the others.
-type measure struct{ tuned, aside tally }
+type measure struct {
+	encoder      embed.Embedder // nil means none
+	tuned, aside tally
+}
 
 type tally struct{ questions, first, three, tokens int }
 
 // ask asks a question about the files of a skill.
 func (m *measure) ask(t *testing.T, skill string, q question, paths []string, files []*sections.File) {
 	t.Helper()
-	hits, err := sections.Rank(t.Context(), q.Question, files, 3)
+	hits, err := sections.Rank(t.Context(), sections.Query{Text: q.Question, Limit: 3, Encoder: m.encoder}, files)
 	must.Do(t, err)
 	n := &m.tuned
 	if words.Hash(skill)%3 == 0 {

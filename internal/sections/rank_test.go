@@ -1,10 +1,15 @@
 package sections_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/sections"
 )
@@ -26,7 +31,7 @@ func TestRank(t *testing.T) {
 		file(t, "empty.md", ""),
 	}
 	for _, question := range []string{"rotate keys", "how often are credentials replaced?"} {
-		hits, err := sections.Rank(t.Context(), question, files, 3)
+		hits, err := sections.Rank(t.Context(), sections.Query{Text: question, Limit: 3}, files)
 		must.Do(t, err)
 		s := files[hits[0].File].Sections[hits[0].Section]
 		if !slices.Contains(s.Trail, "Rotating keys") {
@@ -38,9 +43,42 @@ func TestRank(t *testing.T) {
 			}
 		}
 	}
-	if hits, err := sections.Rank(t.Context(), "keys", nil, 3); len(hits) > 0 || err != nil {
+	if hits, err := sections.Rank(t.Context(), sections.Query{Text: "keys", Limit: 3}, nil); len(hits) > 0 || err != nil {
 		t.Errorf("no files: %v, %v", hits, err)
 	}
+}
+
+// TestEncoder: an encoder is asked once for each passage, and one that fails or is late leaves
+// ranking to the words.
+func TestEncoder(t *testing.T) {
+	files := []*sections.File{
+		file(t, "SKILL.md", "# Keys\n\nReplace each credential every ninety days.\n"),
+		file(t, "references/colours.md", "# Colours\n\nGreen and blue are for charts.\n"),
+	}
+	rank := func(e embed.Embedder) []sections.Hit {
+		t.Helper()
+		hits, err := sections.Rank(t.Context(), sections.Query{Text: "credential in green", Limit: 3, Encoder: e, Wait: 10 * time.Second}, files)
+		must.Do(t, err)
+		return hits
+	}
+	words := rank(nil)
+	if hits := rank(&embedtest.Fake{Err: errors.New("gone")}); !slices.Equal(hits, words) {
+		t.Errorf("with an encoder that fails: %v, want %v", hits, words)
+	}
+	e := new(embedtest.Fake)
+	first := rank(e)
+	asked := e.Texts()
+	if slices.Equal(first, words) || asked != 3 {
+		t.Errorf("the encoder was asked for %d texts: %v, without it %v", asked, first, words)
+	}
+	if again := rank(e); !slices.Equal(again, first) || e.Texts() != asked+1 {
+		t.Errorf("asked again for %d texts: %v, then %v", e.Texts()-asked, first, again)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if hits := rank(&embedtest.Fake{Name: "slow", Delay: time.Minute}); !slices.Equal(hits, words) {
+			t.Errorf("with a slow encoder: %v, want %v", hits, words)
+		}
+	})
 }
 
 func BenchmarkRank(b *testing.B) {
@@ -53,7 +91,7 @@ func BenchmarkRank(b *testing.B) {
 	files := []*sections.File{file(b, "SKILL.md", text)}
 	b.Run("ask", func(b *testing.B) {
 		for b.Loop() {
-			_, err := sections.Rank(b.Context(), "how often are credentials replaced?", files, 3)
+			_, err := sections.Rank(b.Context(), sections.Query{Text: "how often are credentials replaced?", Limit: 3}, files)
 			must.Do(b, err)
 		}
 	})
