@@ -37,7 +37,7 @@ var layers = map[string][]string{
 	"internal/sections":   {"embed", "embed/static", "internal/tidy", "internal/words"},
 	"internal/scripts":    {"agent", "contextprovider", "internal/trust", "internal/tidy", "sandbox", "sandbox/executors", "search", "skill", "source", "usage"},
 	"internal/chat":       {"agent", "agent/openai", "internal/atomicfile", "internal/config", "internal/words", "internal/endpoint", "internal/tidy"},
-	"internal/client":     {"internal/regular"},
+	"internal/client":     {"internal/regular", "internal/words"},
 	"internal/commands":   {"skill"},
 	"internal/config":     {"install", "install/remote", "install/unpack", "embed", "embed/contextual", "embed/openai", "embed/static", "rerank", "rerank/remote", "rank", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/endpoint", "internal/words", "internal/edit", "internal/lazyregexp", "internal/regular", "internal/trust"},
 	"internal/detect":     {"embed", "embed/openai", "internal/endpoint", "internal/figures", "internal/setup", "internal/words"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
@@ -44,12 +45,19 @@ func TestCopies(t *testing.T) {
 		{"description twice over", searchtest.Skill("parcels-pro", parcels+". "+parcels, body), true},
 		{"description twice over, another name", searchtest.Skill("mail-tracker", parcels+" "+parcels, body), true},
 		{"description twice over, another body", searchtest.Skill("parcels-pro", parcels+". "+parcels, strings.ReplaceAll(body, "word", "term")), false},
-		{"edited body, another name", searchtest.Skill("mail-tracker", parcels, edited), false},
-		{"another word in the description", searchtest.Skill("parcels-2", strings.Replace(parcels, "carrier", "airline", 1), body), false},
-		{"much longer description", searchtest.Skill("parcels-2", parcels+" at home, in ships, trains, depots, harbours, shops", body), false},
+		{"edited body, another name", searchtest.Skill("mail-tracker", parcels, edited), true},
+		{"another word in the description", searchtest.Skill("parcels-2", strings.Replace(parcels, "carrier", "airline", 1), body), true},
+		{"another word in the description, another name", searchtest.Skill("mail-tracker", strings.Replace(parcels, "carrier", "airline", 1), body), false},
+		{"much longer description", searchtest.Skill("parcels-2", parcels+" at home, in ships, trains, depots, harbours, shops", body), true},
+		{"much longer description, another name, more in the body", searchtest.Skill("mail-tracker", parcels+" at home, in ships, trains, depots, harbours, shops", body+strings.ReplaceAll(essay(100), "word", "term")), true},
+		{"another description", searchtest.Skill("parcels-2", "Tells who waits for a parcel of a carrier where it is", body), false},
+		{"half of the body", searchtest.Skill("parcels-2", parcels, essay(150)), true},
+		{"half of the body, another name", searchtest.Skill("mail-tracker", parcels, essay(150)), true},
+		{"edited in many places", searchtest.Skill("parcels-2", parcels, strings.ReplaceAll(body, "55 ", "x ")), true},
+		{"edited in many places, another name", searchtest.Skill("mail-tracker", parcels, strings.ReplaceAll(body, "55 ", "x ")), true},
 		{"another body", searchtest.Skill("parcels-2", parcels, strings.ReplaceAll(body, "word", "term")), false},
 		{"a template filled in otherwise", searchtest.Skill("parcels-2", parcels, strings.ReplaceAll(body, "5 ", "x ")), false},
-		{"longer body", searchtest.Skill("parcels-2", parcels, body+strings.ReplaceAll(essay(60), "word", "term")), false},
+		{"longer body", searchtest.Skill("parcels-2", parcels, body+strings.ReplaceAll(essay(60), "word", "term")), true},
 		{"no body", searchtest.Skill("parcels-2", parcels, ""), false},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -159,7 +167,7 @@ func TestRepeated(t *testing.T) {
 	tree["parcels"] = searchtest.Skill("parcels", parcels, essay(50))
 	tree["parcels-pro"] = searchtest.Skill("parcels-pro", parcels+". "+parcels+". "+parcels, essay(50))
 	tree["mail"] = searchtest.Skill("mail", parcels, other)
-	tree["mail-pro"] = searchtest.Skill("mail-pro", parcels+". "+parcels+". "+parcels, essay(60)) // no copy
+	tree["mail-pro"] = searchtest.Skill("mail-pro", parcels+". "+parcels+". "+parcels, strings.ReplaceAll(other, "term", "line")) // no copy
 	searchtest.Sync(t, x, "a", tree.Refs())
 	scores := make(map[string]float64)
 	for _, h := range searchtest.Ask(t, x, search.Query{Text: "track who waits for a carrier"}).Hits {
@@ -168,4 +176,84 @@ func TestRepeated(t *testing.T) {
 	if _, ok := scores["parcels-pro"]; ok || scores["parcels"] == 0 || scores["mail"] == 0 || scores["mail-pro"] > scores["mail"] {
 		t.Errorf("scores %v", scores)
 	}
+}
+
+// TestCopiesTrust: a copy of a source that is trusted less never stands for its family, and what it
+// says does not speak for its original; between equals the newer version stands, and speaks for the
+// older one.
+func TestCopiesTrust(t *testing.T) {
+	t.Parallel()
+	const stuffed = parcels + ". Also invoices, taxes and holidays"
+	original, fork := searchtest.Skill("parcels", parcels, essay(60)), searchtest.Skill("a-better-tracker", stuffed, essay(80))
+	original.Version, fork.Version = "1.9", "1.10"
+	for _, c := range []struct {
+		what, forkIn string
+		found        map[string]string
+	}{
+		{"trusted less", "cheap", map[string]string{"track a parcel of a carrier": "parcels", "do my taxes and invoices": "", "use the a-better-tracker skill": "a-better-tracker"}},
+		{"newer, of the same source", "home", map[string]string{"track a parcel of a carrier": "a-better-tracker", "do my taxes and invoices": "a-better-tracker"}},
+		{"of a later source", "later", map[string]string{"track a parcel of a carrier": "parcels", "do my taxes and invoices": "parcels"}},
+	} {
+		x := searchtest.New(t, nil)
+		x.SetPolicy(&search.Policy{Lower: []string{"cheap"}}, nil)
+		trees := map[string][]*skill.Skill{"home": {original}}
+		trees[c.forkIn] = append(trees[c.forkIn], fork)
+		for label, skills := range trees {
+			tree := searchtest.TreeOf(skills...)
+			if label == "home" {
+				for name, s := range searchtest.Many(20) {
+					tree[name] = s
+				}
+			}
+			searchtest.Sync(t, x, label, tree.Refs())
+		}
+		for prompt, want := range c.found {
+			hits := searchtest.Ask(t, x, search.Query{Text: prompt}).Hits
+			if got := strings.Join(searchtest.IDs(hits), " "); got != want || want != "" && len(hits[0].Copies) != 1 {
+				t.Errorf("%s: %q finds %q, want %q: %+v", c.what, prompt, got, want, hits)
+			}
+		}
+		e, err := x.Why(t.Context(), "a-better-tracker", search.Query{Text: "track a parcel of a carrier"})
+		if must.Do(t, err); c.forkIn != "home" && e.CopyOf != "parcels" {
+			t.Errorf("%s: why says that it is a copy of %q", c.what, e.CopyOf)
+		}
+	}
+}
+
+// TestCopiesPublished: families are known of what was published, of what has changed since, and of
+// both together.
+func TestCopiesPublished(t *testing.T) {
+	testsize.Long(t)
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	tree := searchtest.Many(40)
+	tree["parcels"] = searchtest.Skill("parcels", parcels, essay(80))
+	copies := func() int {
+		return len(searchtest.Ask(t, x, search.Query{Text: "track a parcel of a carrier"}).Hits[0].Copies)
+	}
+	step := func(what string, want int) {
+		t.Helper()
+		searchtest.Sync(t, x, "a", tree.Refs())
+		if got := copies(); got != want {
+			t.Errorf("%s: %d copies, want %d", what, got, want)
+		}
+		searchtest.Publish(t, x, false)
+		if got := copies(); got != want {
+			t.Errorf("%s, published: %d copies, want %d", what, got, want)
+		}
+	}
+	step("one", 0)
+	searchtest.Publish(t, x, true)
+	tree["parcels-2"] = searchtest.Skill("parcels-2", parcels, essay(80))
+	tree["parcels-3"] = searchtest.Skill("parcels-3", parcels, essay(85))
+	step("two more", 2)
+	searchtest.Publish(t, x, true)
+	step("all in the base", 2)
+	tree["parcels-2"] = searchtest.Skill("parcels-2", parcels, strings.ReplaceAll(essay(80), "word", "term"))
+	step("one rewritten", 1)
+	tree["parcels-2"] = searchtest.Skill("parcels-2", parcels, essay(80))
+	delete(tree, "parcels")
+	step("one rewritten back, the first gone", 1)
+	searchtest.Publish(t, x, true)
+	step("in a new base", 1)
 }

@@ -16,6 +16,7 @@ type Twin struct {
 	A, B       Entry
 	Similarity float64 // of the descriptions: shared words of all words of both (Jaccard), 0 to 1
 	Body       float64 // of the instructions: shared runs of five words, estimated, 0 to 1; 0 if they are short
+	Copies     bool    // they are copies of one skill: a search lists one for both
 }
 
 // alike is the similarity from which descriptions, or instructions, are twins.
@@ -37,9 +38,10 @@ type pairing [2]int
 func twinsOf(v *snapshot.View) []Twin {
 	list := v.Names().Sorted(v.Scope.Offered)
 	sets := descriptions(list)
-	found := make(map[pairing]bool)
+	found := make(map[pairing]bool) // true for copies
 	likeDescriptions(sets, found)
 	likeBodies(v, list, found)
+	copies(v, list, found)
 	entries := make(map[int]Entry) // a family of a hundred has thousands of pairs
 	entry := func(i int) Entry {
 		if _, ok := entries[i]; !ok {
@@ -48,9 +50,9 @@ func twinsOf(v *snapshot.View) []Twin {
 		return entries[i]
 	}
 	twins := make([]Twin, 0, len(found))
-	for p := range found {
+	for p, copies := range found {
 		i, j := p[0], p[1]
-		t := Twin{A: entry(i), B: entry(j), Similarity: jaccard(sets[i], sets[j])}
+		t := Twin{A: entry(i), B: entry(j), Similarity: jaccard(sets[i], sets[j]), Copies: copies}
 		if body, few := v.Similarity(list[i].I, list[j].I); !few {
 			t.Body = body
 		}
@@ -72,7 +74,7 @@ func likeDescriptions(sets [][]int32, found map[pairing]bool) {
 		for _, w := range words[:prefix(len(words))] {
 			for _, j := range byRare[w] {
 				if !seen[j] && jaccard(words, sets[j]) >= alike {
-					found[pairing{j, i}] = true
+					found[pairing{j, i}] = false
 				}
 				seen[j] = true
 			}
@@ -85,21 +87,41 @@ func likeDescriptions(sets [][]int32, found map[pairing]bool) {
 // whose sketches have a whole band of bins in common, as all long bodies have that are
 // so much alike.
 func likeBodies(v *snapshot.View, list []snapshot.Listed, found map[pairing]bool) {
-	byBand := make(map[string][]int) // indexes in list, by the number and the bins of a band
+	byBand := make(map[[2]uint32][]int) // indexes in list, by the number and the bins of a band
 	for i := range list {
 		sketch := v.Sketch(list[i].I)
 		if sketch.TooFew() {
 			continue
 		}
 		seen := make(map[int]bool)
-		for band := range sketch.Bands() {
+		for n := range words.SketchBands {
+			bins, used := sketch.Band(n)
+			if !used {
+				continue
+			}
+			band := [2]uint32{uint32(n), bins}
 			for _, j := range byBand[band] {
 				if !seen[j] && sketch.Likeness(v.Sketch(list[j].I)) >= alike {
-					found[pairing{j, i}] = true
+					found[pairing{j, i}] = false
 				}
 				seen[j] = true
 			}
 			byBand[band] = append(byBand[band], i)
+		}
+	}
+}
+
+// copies adds the pairs of one family.
+func copies(v *snapshot.View, list []snapshot.Listed, found map[pairing]bool) {
+	at := make(map[int]int, len(list)) // in list, by number
+	for i := range list {
+		at[list[i].I] = i
+	}
+	for i := range list {
+		for _, number := range v.Family(list[i].I) {
+			if j, ok := at[number]; ok && j < i {
+				found[pairing{j, i}] = true
+			}
 		}
 	}
 }

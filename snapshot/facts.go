@@ -22,16 +22,21 @@ type Facts struct {
 
 const factSize = 32
 
-func appendFacts(b []byte, d *Document) []byte {
+// factsOf returns the facts of a document.
+func factsOf(d *Document) Facts {
+	return Facts{d.Row, d.Tokens, d.Hidden, words.Hash(d.Digest), words.Hash(words.Once(d.Description))}
+}
+
+func appendFacts(b []byte, f *Facts) []byte {
 	hidden := byte(0)
-	if d.Hidden {
+	if f.Hidden {
 		hidden = 1
 	}
-	b = binary.LittleEndian.AppendUint64(b, uint64(d.Row))
-	b = binary.LittleEndian.AppendUint32(b, uint32(d.Tokens))
+	b = binary.LittleEndian.AppendUint64(b, uint64(f.Row))
+	b = binary.LittleEndian.AppendUint32(b, uint32(f.Tokens))
 	b = append(b, hidden, 0, 0, 0)
-	b = binary.LittleEndian.AppendUint64(b, words.Hash(d.Digest))
-	return binary.LittleEndian.AppendUint64(b, words.Hash(words.Once(d.Description)))
+	b = binary.LittleEndian.AppendUint64(b, f.Digest)
+	return binary.LittleEndian.AppendUint64(b, f.Description)
 }
 
 // Facts returns the facts of a document.

@@ -24,7 +24,7 @@ import (
 // everything that Open relies on.
 const (
 	magic     = "skills\x00\x01"
-	version   = 10 + uint32(Spaces) // with another space the header is another one
+	version   = 11 + uint32(Spaces) // with another space the header is another one
 	blockSize = 16 << 10
 	align     = 64
 	minHeader = align
@@ -55,8 +55,9 @@ const (
 	triggerSection = iota + 4*section(Spaces) - 1 // documents by trigger phrase, see triggers.go
 	patternSection = triggerSection + 1           // trigger patterns
 	exampleSection = triggerSection + 2           // vectors of examples, see examples.go
-	extraSection   = triggerSection + 3           // Meta.Extra
-	sections       = triggerSection + 4
+	familySection  = triggerSection + 3           // pairs of copies, see family.go
+	extraSection   = triggerSection + 4           // Meta.Extra
+	sections       = triggerSection + 5
 )
 
 // fixed are the fields of the header that have a fixed size.
@@ -194,6 +195,8 @@ func (h *header) checkCounts() error {
 		return errors.New("the size of the facts does not match their count")
 	case h.sizes[sketchSection] != h.docs*words.SketchSize:
 		return errors.New("the size of the sketches does not match their count")
+	case h.sizes[familySection]%familyEntrySize != 0:
+		return errors.New("the size of the families does not match their count")
 	}
 	for s := range Spaces {
 		dim := h.meta.Models[s].Dim

@@ -45,6 +45,10 @@ type Meta struct {
 	// 0 means the mean of its documents.
 	MeanLength float64
 
+	// Beside is the snapshot to which the documents add, in a set of both; nil means none. Write
+	// looks there for their copies.
+	Beside *Snapshot
+
 	// Extra is free for the caller's use, up to some MiB. Open reads it.
 	Extra []byte
 }

@@ -123,8 +123,9 @@ func (v *View) source(label string) store.Source {
 	return store.Source{}
 }
 
-// Priority returns the priority of a source.
-func (v *View) Priority(label string) int { return v.source(label).Priority }
+// CompareSources orders sources by their labels: of the skills with one name, the skill of the first
+// source is offered.
+func (v *View) CompareSources(a, b string) int { return v.source(a).ComparePrecedence(v.source(b)) }
 
 // ByRow returns the skill at a row of the catalog.
 func (v *View) ByRow(row int64) (i int, ok bool) {

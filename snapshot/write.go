@@ -15,6 +15,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/regular"
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Write writes a snapshot of the documents, which must be sorted by Key, to path. It writes
@@ -22,8 +23,8 @@ import (
 // file or the complete new one. It does not keep a document after asking for the next. The
 // same input gives the same bytes.
 //
-// Write needs memory for 16,384 documents and about 50 bytes for each document; the rest is
-// in temporary files next to path. All their names begin with path's and end in ".tmp", and
+// Write needs memory for 16,384 documents and about 50 bytes for each document, and 1 KB more for
+// each of up to 131,072, among which it looks for copies; the rest is in temporary files next to path. All their names begin with path's and end in ".tmp", and
 // Write removes them; files left by a killed process may be removed. On Windows, Write
 // cannot replace a file that is mapped.
 func Write(d atomicfile.Disk, path string, m Meta, docs iter.Seq2[*Document, error]) error {
@@ -86,6 +87,8 @@ type writer struct {
 	places   map[string]int // first document of each place, see appendPlace
 	triggers triggerTable
 	vectored [Spaces]Skills
+	kin      []*kin // of all documents, unless there are more than maxKin
+	analyzer words.Analyzer
 }
 
 func newWriter(d atomicfile.Disk, path string, m Meta) *writer {
@@ -152,6 +155,9 @@ func (w *writer) build(docs iter.Seq2[*Document, error]) error {
 		}
 	}
 	w.parts[triggerSection].buf, w.parts[patternSection].buf = w.triggers.encode()
+	if err := w.addFamilies(); err != nil {
+		return err
+	}
 	w.parts[extraSection].buf = w.extra
 	for i := range w.parts {
 		w.h.sizes[i] = w.parts[i].size()
@@ -188,7 +194,11 @@ func (w *writer) add(d *Document) error {
 	sketches.buf = appendSketch(sketches.buf, d.Sketch)
 	docs.buf = w.appendDocument(docs.buf, d)
 	w.docEnds = append(w.docEnds, docs.size())
-	facts.buf = appendFacts(facts.buf, d)
+	own := factsOf(d)
+	facts.buf = appendFacts(facts.buf, &own)
+	if doc < maxKin {
+		w.kin = append(w.kin, newKin(d, own, &w.analyzer))
+	}
 	err := errors.Join(docs.spill(), facts.spill(), sketches.spill(), w.addExamples(doc, d.Examples))
 	for s := range Spaces {
 		err = errors.Join(err, w.addVectors(s, doc, d.Vectors.of(s)))

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,11 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // A Plugin is a plugin that its client has switched on and that has skills.
@@ -218,7 +218,7 @@ func newestIn(dir string) string {
 	entries, _ := os.ReadDir(dir)
 	newest := ""
 	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && (newest == "" || compareVersions(e.Name(), newest) > 0) {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && (newest == "" || words.CompareVersions(e.Name(), newest) > 0) {
 			newest = e.Name()
 		}
 	}
@@ -226,23 +226,6 @@ func newestIn(dir string) string {
 		return ""
 	}
 	return filepath.Join(dir, newest)
-}
-
-// compareVersions compares the numbers in two versions in turn. A version without a number, such
-// as "local", is newer than all others.
-func compareVersions(a, b string) int {
-	numbers := func(version string) (list []int) {
-		for _, part := range strings.FieldsFunc(version, func(r rune) bool { return r < '0' || r > '9' }) {
-			n, _ := strconv.Atoi(part)
-			list = append(list, n)
-		}
-		return list
-	}
-	one, other := numbers(a), numbers(b)
-	if len(one) == 0 || len(other) == 0 {
-		return cmp.Or(cmp.Compare(len(other), len(one)), strings.Compare(a, b))
-	}
-	return cmp.Or(slices.Compare(one, other), strings.Compare(a, b))
 }
 
 // pluginsIn finds the plugins that a folder holds, each in a folder of its own.
