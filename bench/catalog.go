@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
@@ -122,13 +123,17 @@ func (c *Catalog) Search(ctx context.Context, q search.Query) (search.Answer, []
 	return answer, c.idsOf(answer.Hits), err
 }
 
-// idsOf returns the IDs of hits. A wanted skill that was left out as a copy of a
-// hit counts as not found: were it counted, merging skills that differ would
-// look like an improvement.
-func (c *Catalog) idsOf(hits []search.Hit) []string {
+// idsOf returns the IDs of hits. A hit that stands for a wanted skill, which is a copy of it, has the
+// ID of that: the skills of a family do the same.
+func (c *Catalog) idsOf(hits []search.Hit, wanted ...string) []string {
 	ids := make([]string, len(hits))
 	for i, h := range hits {
 		ids[i] = c.ids[h.Dir()]
+		for _, e := range h.Copies {
+			if id := c.ids[e.Dir()]; slices.Contains(wanted, id) && !slices.Contains(wanted, ids[i]) {
+				ids[i] = id
+			}
+		}
 	}
 	return ids
 }

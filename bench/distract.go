@@ -127,7 +127,7 @@ func Distract(ctx context.Context, c *Catalog, m *Mixture, s *Set, opts *Options
 // first returns the rank of the first wanted skill.
 func (c *Catalog) first(ctx context.Context, s *search.Searcher, q *Query) (int, error) {
 	answer, err := s.Search(ctx, search.Query{Text: q.Text, Limit: depth})
-	if ranks := ranksOf(c.idsOf(answer.Hits), q.Wanted); len(ranks) > 0 {
+	if ranks := ranksOf(c.idsOf(answer.Hits, q.Wanted...), q.Wanted); len(ranks) > 0 {
 		return ranks[0], err
 	}
 	return 0, err

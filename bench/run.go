@@ -103,7 +103,7 @@ func (r *runner) answer(ctx context.Context, q Query) (PromptResult, error) {
 	}
 	r.modes[block.Mode]++
 	hits := r.searcher.answer.Hits
-	ids := r.catalog.idsOf(hits)
+	ids := r.catalog.idsOf(hits, q.Wanted...)
 	a := PromptResult{
 		ID: q.ID, Kind: q.Kind, Lang: q.Lang, Style: q.Style, Wanted: len(q.Wanted),
 		Ranks: ranksOf(ids[:min(depth, len(ids))], q.Wanted), Top: ids[:min(shown, len(ids))], Demand: block.Demand.Probability,
@@ -147,7 +147,7 @@ func certain(hits []search.Hit) []search.Hit {
 
 // listing counts the skills of a block.
 func (r *runner) listing(hits []search.Hit, q *Query) Listing {
-	ids := r.catalog.idsOf(hits)
+	ids := r.catalog.idsOf(hits, append(slices.Clone(q.Wanted), q.Owner)...)
 	l := Listing{Listed: len(ids), Fitting: len(ranksOf(ids, q.Wanted))}
 	if q.nearMiss() && slices.Contains(ids, q.Owner) {
 		l.Own = 1
