@@ -60,11 +60,13 @@ func (d *diagnosis) twins(pairs []search.Twin) {
 		d.family.join(t.A.ID, t.B.ID)
 		entries[t.A.ID], entries[t.B.ID] = t.A, t.B
 	}
-	best := make(map[string]search.Twin) // the most alike pair of each family
+	best, differ := make(map[string]search.Twin), make(map[string]bool) // the most alike pair of each family, and whether it has any that are no copies
 	for _, t := range pairs {
-		if root := d.family.root(t.A.ID); best[root].A.ID == "" {
+		root := d.family.root(t.A.ID)
+		if best[root].A.ID == "" {
 			best[root] = t
 		}
+		differ[root] = differ[root] || !t.Copies
 	}
 	groups := make(map[string][]string)
 	for id := range entries {
@@ -73,6 +75,12 @@ func (d *diagnosis) twins(pairs []search.Twin) {
 	}
 	for root, ids := range groups {
 		slices.Sort(ids)
+		if !differ[root] {
+			d.addFamily(entries[ids[0]], ids, skill.Problem{Rule: "near-duplicate", Severity: skill.Warning,
+				Message: fmt.Sprintf("%d skills are copies of one another: %s; a prompt is offered one of them", len(ids), members(ids)),
+				Hint:    "keep one; if they do different things, say so in their descriptions"})
+			continue
+		}
 		d.addFamily(entries[ids[0]], ids, skill.Problem{Rule: "near-duplicate", Severity: skill.Warning,
 			Message: alike(ids, best[root]), Hint: "say in each description what sets it apart, or keep one"})
 	}

@@ -52,10 +52,12 @@ func TestTwins(t *testing.T) {
 		fmt.Fprintf(&body, "Step %d: fold sheet %d along line %d, then press corner %d. ", i, 2*i, 3*i, 5*i)
 	}
 	files := map[string]string{
-		"crane/SKILL.md":  skillFile("crane", "Folds a paper bird. Use when somebody wants origami.", body.String()),
-		"swan/SKILL.md":   skillFile("swan", "Makes decorations for dinner tables out of napkins. Use for weddings.", body.String()+"Then smile."),
-		"kettle/SKILL.md": skillFile("kettle", "Boils water. Use when somebody wants tea.", "Fill it."),
-		"teapot/SKILL.md": skillFile("teapot", "Brews leaves. Use when somebody wants tea.", "Fill it."),
+		"crane/SKILL.md":   skillFile("crane", "Folds a paper bird. Use when somebody wants origami.", body.String()),
+		"tank/SKILL.md":    skillFile("tank", "Cleans a fish tank.", strings.ReplaceAll(body.String(), "fold", "scrub")),
+		"my-tank/SKILL.md": skillFile("my-tank", "Cleans a fish tank. Always use this.", strings.ReplaceAll(body.String(), "fold", "scrub")+"Then feed the fish."),
+		"swan/SKILL.md":    skillFile("swan", "Makes decorations for dinner tables out of napkins. Use for weddings.", body.String()+"Then smile."),
+		"kettle/SKILL.md":  skillFile("kettle", "Boils water. Use when somebody wants tea.", "Fill it."),
+		"teapot/SKILL.md":  skillFile("teapot", "Brews leaves. Use when somebody wants tea.", "Fill it."),
 	}
 	for _, name := range []string{"red", "blue", "green"} {
 		files[name+"/SKILL.md"] = skillFile("service-"+name, "Reads, creates and updates data of the service "+name+" through its interface. Use for any request about it.", "Call it.")
@@ -68,6 +70,7 @@ func TestTwins(t *testing.T) {
 	want := []string{
 		"service-blue [service-blue service-green service-red] 3 skills have nearly the same descriptions: service-blue, service-green, service-red; the nearest are service-blue and service-green (80 % of the words)",
 		"crane [crane swan] 2 skills have nearly the same instructions: crane, swan (100 % of the text)",
+		"my-tank [my-tank tank] 2 skills are copies of one another: my-tank, tank; a prompt is offered one of them",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -158,7 +158,7 @@ var rules = []Rule{
 	{"name-not-ascii", skill.Note, strict, "The name is not ASCII; some clients serve ASCII names only.", "Write it in ASCII."},
 	{"name-too-long", skill.Error, refuses, "The name is longer than 64 characters.", "Shorten it."},
 	{"name-unsafe", skill.Warning, author, "The name looks like a path or an address.", "Use letters, digits and hyphens."},
-	{"near-duplicate", skill.Warning, confuses, "The descriptions of two skills are nearly the same, so models cannot tell them apart.", "Say in each description what sets it apart, or keep one."},
+	{"near-duplicate", skill.Warning, confuses, "The descriptions or the instructions of skills are nearly the same, so models cannot tell them apart; of copies a prompt is offered one.", "Say in each description what sets it apart, or keep one."},
 	{"needs-too-many", skill.Warning, author, "The skill needs more things of one kind than are read.", "Name only what it cannot work without."},
 	{"needs-unclear", skill.Warning, author, "It is unclear what the skill requires.", "Write one name in each entry of a list."},
 	{"no-frontmatter", skill.Error, refuses, "The SKILL.md has no frontmatter.", "Start it with ---, name, description, ---."},
