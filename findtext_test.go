@@ -29,12 +29,16 @@ func TestFindTextByEncoder(t *testing.T) {
 	for name, tt := range map[string]struct {
 		encoder embed.Embedder
 		found   bool
-	}{"built in": {builtIn, true}, "none": {embed.None{}, false}, "other": {other, false}} {
+		mode    string
+	}{"built in": {builtIn, true, "hybrid, contextual"}, "none": {embed.None{}, false, "hybrid"}, "other": {other, false, "hybrid"}} {
 		c := scanned(t, repertoire.Config{Sources: []source.Source{memory(t, "office", 0, files)}, Contextual: tt.encoder})
 		found := false
 		for range 20 { // a slow machine keeps what it has encoded for the next time
 			p, err := c.FindText(t.Context(), contextprovider.TextQuery{Skill: "expense-audit", Text: "is a speeding ticket reimbursed", Limit: 3}, nil)
 			must.Do(t, err)
+			if late := p.Mode == "hybrid, encoder late"; late != (p.Unusual() != "") || !late && p.Mode != tt.mode {
+				t.Errorf("%s: mode %q, unusual %q", name, p.Mode, p.Unusual())
+			}
 			found = found || slices.ContainsFunc(p.Passages, func(p contextprovider.Passage) bool {
 				return p.Path == "references/policy.md" && p.First <= 24 && p.Last >= 25
 			})

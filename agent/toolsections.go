@@ -153,6 +153,9 @@ func passagesText(f *contextprovider.Passages) string {
 		}
 		fmt.Fprintf(&t, "Not searched: %s: %s.\n", line(strings.TrimSpace(k.ID+" "+k.Path), maxLabel), line(k.Reason, maxMessage))
 	}
+	if mode := f.Unusual(); mode != "" {
+		fmt.Fprintf(&t, "Ranking: %s.\n", mode)
+	}
 	if f.Partial {
 		t.WriteString("There is more than was searched or is listed here; name a skill, and a path in it, to search less.\n")
 	}

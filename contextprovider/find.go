@@ -28,7 +28,7 @@ const (
 	excerptBytes   = 800
 	maxSectionText = 64 << 10 // bytes of a section that was asked for by its heading
 
-	encoderWait = 500 * time.Millisecond // of which the first question about some files takes 100 to 200 here
+	encoderWait = 500 * time.Millisecond // of which the first question about some files takes 50 here
 )
 
 // A TextQuery says which parts of the files of skills are wanted. One of Text, Pattern and Section
@@ -70,6 +70,15 @@ type Passages struct {
 	Files    int       `json:"files"`             // of them
 	Skipped  []Skipped `json:"skipped,omitempty"` // that could not be searched
 	Partial  bool      `json:"partial,omitempty"` // there is more than was searched or is listed
+	Mode     string    `json:"mode,omitempty"`    // of Text: what the order is based on, as in search.Answer
+}
+
+// Unusual returns Mode if something that usually ranks did not, such as an encoder that was late; else "".
+func (f *Passages) Unusual() string {
+	if f.Mode == "" || search.Usual(f.Mode) {
+		return ""
+	}
+	return f.Mode
 }
 
 // Skipped is a file that could not be searched, or a skill if Path is "".
@@ -171,7 +180,8 @@ func (p *Provider) rank(ctx context.Context, texts []text, question string, limi
 	if c, ok := p.catalog.(sections.Encoding); ok {
 		q.Encoder = c.Encoder(question)
 	}
-	hits, err := sections.Rank(ctx, q, files)
+	hits, mode, err := sections.Rank(ctx, q, files)
+	found.Mode = mode
 	for _, h := range hits {
 		s := &files[h.File].Sections[h.Section]
 		shown, at := sections.Excerpt(s, question, excerptBytes)

@@ -285,6 +285,9 @@ func runFind(ctx context.Context, s *session, c *catalog, q contextprovider.Text
 	for _, k := range found.Skipped {
 		s.note("not searched: %s %s: %s", k.ID, k.Path, k.Reason)
 	}
+	if mode := found.Unusual(); mode != "" {
+		s.note("ranking: %s", mode)
+	}
 	if found.Partial {
 		s.note("there is more: --limit lists more sections, and PATH searches one file only")
 	}

@@ -3,6 +3,7 @@ package sections
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -23,15 +24,12 @@ type File struct {
 	lengths  []float64 // of the sections, in weighted terms
 	vectors  []embed.Vector
 
-	mu      sync.Mutex
-	encoded map[encoding][]embed.Vector // of the passages of sections that were among the best; guarded by mu
+	mu       sync.Mutex
+	passages map[encoding]embed.Vector // of those that were compared; guarded by mu
 }
 
-// An encoding is what an encoder makes of a section.
-type encoding struct {
-	model   string
-	section int
-}
+// An encoding is what an encoder makes of a passage.
+type encoding struct{ model, passage string }
 
 // A posting is how often a section has a term.
 type posting struct {
@@ -45,17 +43,21 @@ type posting struct {
 //
 //	by words alone       .814  .500    .855  .600
 //	with the built-in
-//	encoder too          .856  .733    .867  .700
+//	encoder too          .870  .767    .892  .700
 //
-// Whole sections by the encoder gave .837 and .667 of the tuned ones. More sections or another length of
-// passages changed little; sentences instead of lines did not help without the encoder.
+// With all passages of the sections it was .874 and .833 of the tuned ones, in five times the time. More
+// sections or another length of passages changed little; the headings as a passage of their own, the second
+// passage beside the first, and sentences instead of lines did not help what was kept aside.
 const (
 	headWeight    = 2.  // of a term in a heading, against one in the text
 	vectorWeight  = 1.5 // of the cosine of a section, against BM25 divided by its maximum
 	lineWeight    = 2.  // of the cosine of its nearest line
-	passageWeight = 4.  // of the cosine of its nearest passage by the encoder
+	passageWeight = 8.  // of the cosine of its nearest passage by the encoder
 	k1, b         = 1.2, .4
-	deep          = 12      // sections whose lines and passages are compared
+	deep          = 16      // sections whose lines and passages are compared
+	passagesEach  = 3       // passages of a section that the encoder may read: the nearest by word vectors
+	promising     = 4.      // of their cosine, beside the score of the section, to choose the ones that it reads
+	maxEncoded    = 24      // passages that it reads
 	alike         = .8      // from this likeness on, two sections are copies
 	maxEmbedded   = 8 << 10 // bytes of a section that its vectors are made of
 	passageBytes  = 250     // after which a passage ends with its line
@@ -122,16 +124,17 @@ type Hit struct {
 	Score   float64
 }
 
-// Rank returns the sections of files that have to do with a question, best first. Of sections
-// that say nearly the same only the best is there.
-func Rank(ctx context.Context, q Query, files []*File) ([]Hit, error) {
+// Rank returns the sections of files that have to do with a question, best first, and what that
+// is based on, in the words of search.Answer's mode. Of sections that say nearly the same only
+// the best is there.
+func Rank(ctx context.Context, q Query, files []*File) (_ []Hit, mode string, err error) {
 	e, err := static.Default()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	v, err := e.Embed(ctx, embed.Query, []string{q.Text})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	var hits []Hit
 	scores, most := bm25(q.Text, files)
@@ -149,31 +152,69 @@ func Rank(ctx context.Context, q Query, files []*File) ([]Hit, error) {
 	best := func(x, y Hit) int { return cmp.Compare(y.Score, x.Score) }
 	slices.SortStableFunc(hits, best)
 	top := hits[:min(len(hits), max(deep, q.Limit))]
+	var passages []passage // that may hold the answer
 	for i := range top {
-		lines, err := e.Embed(ctx, embed.Document, linesOf(&files[top[i].File].Sections[top[i].Section]))
+		s := &files[top[i].File].Sections[top[i].Section]
+		lines, err := ranked(ctx, e, v[0], linesOf(s))
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		closest := 0.
-		for _, line := range lines {
-			closest = max(closest, embed.Dot(v[0], line))
+		if len(lines) > 0 {
+			top[i].Score += lineWeight * max(lines[0].score, 0)
 		}
-		top[i].Score += lineWeight * closest
+		if q.Encoder == nil {
+			continue
+		}
+		list, err := ranked(ctx, e, v[0], passagesOf(s))
+		if err != nil {
+			return nil, "", err
+		}
+		for _, p := range list[:min(len(list), passagesEach)] {
+			passages = append(passages, passage{i, p.text, top[i].Score + promising*p.score})
+		}
 	}
-	for i, cosine := range nearest(ctx, &q, files, top) {
-		top[i].Score += passageWeight * cosine
+	mode = "hybrid"
+	if q.Encoder != nil && len(top) > 1 {
+		slices.SortStableFunc(passages, func(x, y passage) int { return cmp.Compare(y.score, x.score) })
+		cosines, err := nearest(ctx, &q, files, top, passages[:min(len(passages), maxEncoded)])
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			mode += ", encoder late"
+		case err != nil:
+			mode += ", encoder failed"
+		default:
+			mode += ", contextual"
+		}
+		for i, cosine := range cosines {
+			top[i].Score += passageWeight * cosine
+		}
 	}
 	slices.SortStableFunc(top, best)
-	return distinct(files, top, q.Limit), ctx.Err()
+	return distinct(files, top, q.Limit), mode, ctx.Err()
 }
 
-// nearest returns the cosine of the passage of each hit that is nearest to the question by the
-// encoder; nil if there is no encoder, or if it fails or is late. What it has encoded by then is kept
-// for the next question.
-func nearest(ctx context.Context, q *Query, files []*File, hits []Hit) []float64 {
-	if q.Encoder == nil || len(hits) < 2 {
-		return nil
+// A passage is a piece of a hit, and its score.
+type passage struct {
+	hit   int
+	text  string
+	score float64
+}
+
+// ranked returns texts, with their cosines to a vector as scores, the nearest first.
+func ranked(ctx context.Context, e embed.Embedder, v embed.Vector, texts []string) ([]passage, error) {
+	vectors, err := e.Embed(ctx, embed.Document, texts)
+	list := make([]passage, len(vectors))
+	for i := range vectors {
+		list[i] = passage{text: texts[i], score: embed.Dot(v, vectors[i])}
 	}
+	slices.SortStableFunc(list, func(x, y passage) int { return cmp.Compare(y.score, x.score) })
+	return list, err
+}
+
+// nearest returns the cosine to the question, by the encoder, of the nearest passage of each hit; for a hit
+// without passages, the lowest of all. If the encoder fails or is late, what it has encoded by then is kept for
+// the next question.
+func nearest(ctx context.Context, q *Query, files []*File, hits []Hit, passages []passage) ([]float64, error) {
 	if q.Wait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, q.Wait)
@@ -181,41 +222,49 @@ func nearest(ctx context.Context, q *Query, files []*File, hits []Hit) []float64
 	}
 	v, err := q.Encoder.Embed(ctx, embed.Query, []string{q.Text})
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	list := make([]float64, len(hits))
-	for i, h := range hits {
-		passages, err := files[h.File].encode(ctx, h.Section, q.Encoder)
-		if err != nil {
-			return nil
-		}
-		for _, p := range passages {
-			list[i] = max(list[i], embed.Dot(v[0], p))
+	vectors := make([]embed.Vector, len(passages))
+	var missing []int
+	var texts []string
+	for i, p := range passages {
+		if vectors[i] = files[hits[p.hit].File].encoded(encoding{q.Encoder.Model(), p.text}); vectors[i] == nil {
+			missing, texts = append(missing, i), append(texts, p.text)
 		}
 	}
-	return list
-}
-
-// encode returns the vectors of the passages of a section.
-func (f *File) encode(ctx context.Context, section int, e embed.Embedder) ([]embed.Vector, error) {
-	key := encoding{e.Model(), section}
-	f.mu.Lock()
-	list, ok := f.encoded[key]
-	f.mu.Unlock()
-	if ok {
-		return list, nil
+	added, err := q.Encoder.Embed(ctx, embed.Document, texts)
+	for i, v := range added {
+		vectors[missing[i]] = v
+		files[hits[passages[missing[i]].hit].File].keep(encoding{q.Encoder.Model(), texts[i]}, v)
 	}
-	list, err := e.Embed(ctx, embed.Document, passagesOf(&f.Sections[section]))
 	if err != nil {
 		return nil, err
 	}
+	list, lowest := make([]float64, len(hits)), 1.
+	for i, p := range passages {
+		cosine := max(embed.Dot(v[0], vectors[i]), 0)
+		list[p.hit], lowest = max(list[p.hit], cosine), min(lowest, cosine)
+	}
+	for i := range list {
+		list[i] = max(list[i], lowest)
+	}
+	return list, nil
+}
+
+// encoded returns the vector of a passage if the file has it; else nil.
+func (f *File) encoded(of encoding) embed.Vector {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.encoded == nil {
-		f.encoded = make(map[encoding][]embed.Vector)
+	return f.passages[of]
+}
+
+func (f *File) keep(of encoding, v embed.Vector) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.passages == nil {
+		f.passages = make(map[encoding]embed.Vector)
 	}
-	f.encoded[key] = list
-	return list, nil
+	f.passages[of] = v
 }
 
 // passagesOf returns a section in pieces of a few lines, each below the headings: an encoder sees what

@@ -31,7 +31,7 @@ func TestRank(t *testing.T) {
 		file(t, "empty.md", ""),
 	}
 	for _, question := range []string{"rotate keys", "how often are credentials replaced?"} {
-		hits, err := sections.Rank(t.Context(), sections.Query{Text: question, Limit: 3}, files)
+		hits, _, err := sections.Rank(t.Context(), sections.Query{Text: question, Limit: 3}, files)
 		must.Do(t, err)
 		s := files[hits[0].File].Sections[hits[0].Section]
 		if !slices.Contains(s.Trail, "Rotating keys") {
@@ -43,7 +43,7 @@ func TestRank(t *testing.T) {
 			}
 		}
 	}
-	if hits, err := sections.Rank(t.Context(), sections.Query{Text: "keys", Limit: 3}, nil); len(hits) > 0 || err != nil {
+	if hits, _, err := sections.Rank(t.Context(), sections.Query{Text: "keys", Limit: 3}, nil); len(hits) > 0 || err != nil {
 		t.Errorf("no files: %v, %v", hits, err)
 	}
 }
@@ -55,27 +55,30 @@ func TestEncoder(t *testing.T) {
 		file(t, "SKILL.md", "# Keys\n\nReplace each credential every ninety days.\n"),
 		file(t, "references/colours.md", "# Colours\n\nGreen and blue are for charts.\n"),
 	}
-	rank := func(e embed.Embedder) []sections.Hit {
+	rank := func(e embed.Embedder, mode string) []sections.Hit {
 		t.Helper()
-		hits, err := sections.Rank(t.Context(), sections.Query{Text: "credential in green", Limit: 3, Encoder: e, Wait: 10 * time.Second}, files)
+		hits, got, err := sections.Rank(t.Context(), sections.Query{Text: "credential in green", Limit: 3, Encoder: e, Wait: 10 * time.Second}, files)
 		must.Do(t, err)
+		if got != mode {
+			t.Errorf("mode %q, want %q", got, mode)
+		}
 		return hits
 	}
-	words := rank(nil)
-	if hits := rank(&embedtest.Fake{Err: errors.New("gone")}); !slices.Equal(hits, words) {
+	words := rank(nil, "hybrid")
+	if hits := rank(&embedtest.Fake{Err: errors.New("gone")}, "hybrid, encoder failed"); !slices.Equal(hits, words) {
 		t.Errorf("with an encoder that fails: %v, want %v", hits, words)
 	}
 	e := new(embedtest.Fake)
-	first := rank(e)
+	first := rank(e, "hybrid, contextual")
 	asked := e.Texts()
 	if slices.Equal(first, words) || asked != 3 {
 		t.Errorf("the encoder was asked for %d texts: %v, without it %v", asked, first, words)
 	}
-	if again := rank(e); !slices.Equal(again, first) || e.Texts() != asked+1 {
+	if again := rank(e, "hybrid, contextual"); !slices.Equal(again, first) || e.Texts() != asked+1 {
 		t.Errorf("asked again for %d texts: %v, then %v", e.Texts()-asked, first, again)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		if hits := rank(&embedtest.Fake{Name: "slow", Delay: time.Minute}); !slices.Equal(hits, words) {
+		if hits := rank(&embedtest.Fake{Name: "slow", Delay: time.Minute}, "hybrid, encoder late"); !slices.Equal(hits, words) {
 			t.Errorf("with a slow encoder: %v, want %v", hits, words)
 		}
 	})
@@ -91,7 +94,7 @@ func BenchmarkRank(b *testing.B) {
 	files := []*sections.File{file(b, "SKILL.md", text)}
 	b.Run("ask", func(b *testing.B) {
 		for b.Loop() {
-			_, err := sections.Rank(b.Context(), sections.Query{Text: "how often are credentials replaced?", Limit: 3}, files)
+			_, _, err := sections.Rank(b.Context(), sections.Query{Text: "how often are credentials replaced?", Limit: 3}, files)
 			must.Do(b, err)
 		}
 	})
