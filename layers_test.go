@@ -22,6 +22,7 @@ var layers = map[string][]string{
 	"skill":               {"internal/words", "internal/lazyregexp", "internal/tidy"},
 	"internal/access":     {"store", "internal/atomicfile", "internal/regular", "internal/words"},
 	"internal/api":        {},
+	"internal/ard":        {"internal/lazyregexp"},
 	"internal/apiclient":  {"internal/api", "internal/endpoint"},
 	"internal/atomicfile": {},
 	"internal/audit":      {"internal/tidy", "usage"},

@@ -1,0 +1,147 @@
+package ard_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/repertoire-skills/repertoire/internal/ard"
+	"github.com/repertoire-skills/repertoire/internal/must"
+)
+
+var update = flag.Bool("update", false, "write the wanted values into testdata")
+
+// parse reads a text as the name of its file says, and returns what comes of it.
+func parse(name string, data []byte) (v any, left []error, err error) {
+	switch kind, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(name), ".txtar"), "-"); kind {
+	case "manifest":
+		return untyped(ard.ParseManifest(data))
+	case "results":
+		return untyped(ard.ParseSearchResponse(data))
+	case "search":
+		v, err = ard.ParseSearchRequest(data)
+	case "explore":
+		v, err = ard.ParseExploreRequest(data)
+	default:
+		err = fmt.Errorf("nothing reads %s", kind)
+	}
+	return v, nil, err
+}
+
+func untyped[T any](v T, left []error, err error) (any, []error, error) { return v, left, err }
+
+func TestParse(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		a, err := txtar.ParseFile(name)
+		must.Do(t, err)
+		v, left, err := parse(name, a.Files[0].Data)
+		var b strings.Builder
+		if err == nil {
+			text, err := json.MarshalIndent(v, "", "  ")
+			must.Do(t, err)
+			fmt.Fprintf(&b, "%s\n", text)
+		} else {
+			fmt.Fprintln(&b, "error:", err)
+		}
+		for _, err := range left {
+			fmt.Fprintln(&b, "left out:", err)
+		}
+		if *update {
+			a.Files = []txtar.File{a.Files[0], {Name: "want", Data: []byte(b.String())}}
+			must.Do(t, os.WriteFile(name, txtar.Format(a), 0o644))
+			continue
+		}
+		if diff := cmp.Diff(string(a.Files[1].Data), b.String()); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
+	}
+}
+
+func TestIdentifier(t *testing.T) {
+	for id, want := range map[string]string{
+		ard.Identifier("skills.example.com", "skill", "tide-tables"): "skills.example.com",
+		ard.Identifier(ard.Localhost, "x"):                           ard.Localhost,
+		"urn:air:example.com":                                        "",
+		"urn:air:example.com:":                                       "",
+		"urn:air:example.com:a/b":                                    "",
+		"urn:air:example.com:ä":                                      "",
+		"urn:ai:example.com:a":                                       "",
+		"urn:air:example.com:a\n":                                    "",
+		"urn:air:a:" + strings.Repeat("x", 2000):                     "",
+	} {
+		if got, ok := ard.Publisher(id); got != want || ok != (want != "") {
+			t.Errorf("%.40s is of %q, %t; want %q", id, got, ok, want)
+		}
+	}
+}
+
+func TestQueries(t *testing.T) {
+	for n, want := range []int{0, 0, 2, 3, 4, 5, 5} {
+		if got := len(ard.Queries(make([]string, n))); got != want {
+			t.Errorf("of %d examples an entry has %d, want %d", n, got, want)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for status, want := range map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 404: "NOT_FOUND", 413: "INVALID_ARGUMENT", 429: "RATE_LIMIT_EXCEEDED", 500: "INTERNAL_ERROR"} {
+		e := ard.NewError(status, "what %s is", "it")
+		data, err := json.Marshal(e)
+		must.Do(t, err)
+		if got := string(data); got != `{"errorCode":"`+want+`","message":"what it is"}` {
+			t.Errorf("%d: %s", status, got)
+		}
+		if diff := cmp.Diff(e, ard.ParseError(status, data)); diff != "" {
+			t.Errorf("%d is not read as it is written (-want +got)\n%s", status, diff)
+		}
+	}
+	if e := ard.ParseError(502, []byte("<html>")); e.Status != 502 || e.Message != "the registry answers 502 Bad Gateway" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// FuzzParse: whatever somebody sends, what is kept is well formed and reads again as it is.
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	must.Do(f, err)
+	for _, name := range files {
+		a, err := txtar.ParseFile(name)
+		must.Do(f, err)
+		f.Add(a.Files[0].Data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if m, _, err := ard.ParseManifest(data); err == nil {
+			for _, e := range m.Entries {
+				must.Do(t, e.Check())
+			}
+			text, err := json.Marshal(m)
+			must.Do(t, err)
+			if again, left, err := ard.ParseManifest(text); err != nil || len(left) > 0 || len(again.Entries) != len(m.Entries) {
+				t.Errorf("%s does not read again: %v, %v", text, left, err)
+			}
+		}
+		if r, _, err := ard.ParseSearchResponse(data); err == nil {
+			for _, x := range r.Results {
+				if _, ok := ard.Publisher(x.Identifier); !ok || x.Score < 0 || x.Score > 100 {
+					t.Errorf("the result %+v is kept", x)
+				}
+			}
+		}
+		if r, err := ard.ParseSearchRequest(data); err == nil && (r.PageSize < 1 || r.PageSize > ard.MaxPage || r.Query.Text == "") {
+			t.Errorf("the request %+v is let in", r)
+		}
+		_, _ = ard.ParseExploreRequest(data)
+		_ = ard.ParseError(500, data)
+	})
+}
