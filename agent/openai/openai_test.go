@@ -98,11 +98,11 @@ func TestAnswer(t *testing.T) {
 		t.Errorf("request %+v", r)
 	}
 	var sent struct {
-		Temperature float64 `json:"temperature"`
-		MaxTokens   int     `json:"max_tokens"`
-		Messages    []any   `json:"messages"`
+		Temperature *float64 `json:"temperature"`
+		MaxTokens   int      `json:"max_tokens"`
+		Messages    []any    `json:"messages"`
 	}
-	if err := json.Unmarshal(r.Body, &sent); err != nil || sent.MaxTokens != 99 || sent.Temperature > 1e-30 || sent.Temperature == 0 {
+	if err := json.Unmarshal(r.Body, &sent); err != nil || sent.MaxTokens != 99 || sent.Temperature == nil || *sent.Temperature != 0 {
 		t.Errorf("%v: %s", err, r.Body)
 	}
 	wantSent := []any{

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"math"
 	"slices"
 	"strings"
 
@@ -15,7 +14,7 @@ type chatRequest struct {
 	Messages            []chatMessage   `json:"messages"`
 	MaxTokens           int             `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int             `json:"max_completion_tokens,omitempty"`
-	Temperature         float32         `json:"temperature,omitempty"`
+	Temperature         *float64        `json:"temperature,omitempty"`
 	Stream              bool            `json:"stream"`
 	Tools               []chatTool      `json:"tools,omitempty"`
 	StreamOptions       map[string]bool `json:"stream_options,omitempty"`
@@ -58,14 +57,10 @@ var reasoning = []string{"o1", "o3", "o4", "gpt-5", "gpt-6"}
 // request returns a question in the form of the protocol.
 func (m *Model) request(q agent.Question, stream bool) chatRequest {
 	r := chatRequest{
-		Model: m.cfg.Model, Messages: messages(q), MaxTokens: m.cfg.MaxTokens, Stream: stream, Tools: tools(q.Tools), Effort: m.cfg.Effort,
+		Model: m.cfg.Model, Messages: messages(q), MaxTokens: m.cfg.MaxTokens, Temperature: m.cfg.Temperature, Stream: stream, Tools: tools(q.Tools), Effort: m.cfg.Effort,
 	}
 	if slices.ContainsFunc(reasoning, func(start string) bool { return strings.HasPrefix(r.Model, start) }) {
 		r.MaxTokens, r.MaxCompletionTokens = 0, r.MaxTokens
-	}
-	if t := m.cfg.Temperature; t != nil {
-		// A 0 would be left out, and some servers take it for none. The next number says the same.
-		r.Temperature = max(float32(*t), math.SmallestNonzeroFloat32)
 	}
 	if stream && !m.noUsage.Load() {
 		r.StreamOptions = map[string]bool{"include_usage": true}
