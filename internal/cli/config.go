@@ -3,16 +3,19 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
 )
 
-const configHelp = `Config shows the configuration, and describes its files to editors. Yours is
-repertoire/config.yaml in your configuration folder, or $REPERTOIRE_CONFIG; a
-project's is .agents/repertoire.yaml in it. "skills paths" shows both. All keys,
-of which most people need few; what is left out has its default:
+const configHelp = `Config shows and changes the configuration, and describes its files to editors.
+Yours is repertoire/config.yaml in your configuration folder, or
+$REPERTOIRE_CONFIG; a project's is .agents/repertoire.yaml in it. "skills config
+paths" shows both. All keys, of which most people need few; what is left out has
+its default:
 
 {configuration}
 
@@ -21,8 +24,8 @@ which hold for the skills of the project only. Its agents use skills by name,
 and may only narrow how scripts run: shorter, without network, in the virtual
 executor.
 
-"skills disable", "skills enable" and "skills root" edit your file; its comments
-stay.
+"skills config set" and "unset", "skills disable", "skills enable" and "skills
+root" edit your file; its comments stay.
 "skills config show" prints each setting with its origin, and no secrets; in a
 pipe each line holds key, value (as JSON), origin and place, with tabs between.
 "skills config schema" prints the JSON Schema, of a project's file with
@@ -89,14 +92,83 @@ const configExample = `  roots:                 # further folders, repositories,
 func newConfigCommand(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "config",
-		Short:   "Show or describe the configuration",
+		Short:   "Show, change or describe the configuration",
 		Long:    configHelp,
 		Example: "  skills config",
 		Args:    noCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newConfigSchemaCommand(e), newConfigShowCommand(e))
+	cmd.AddCommand(newConfigSchemaCommand(e), newConfigShowCommand(e), newConfigSetCommand(e), newConfigUnsetCommand(e), newPathsCommand(e))
 	return cmd
+}
+
+const configSetHelp = `Set gives a setting of your configuration a value: a key such as usage, or, in a
+section, trust.project. The value is YAML, or a text as it is. What the program
+does not understand is refused, and the file stays as it was. Comments, order
+and quotes stay.
+
+` + editHelp
+
+const configUnsetHelp = `Unset removes settings from your configuration, so that their defaults hold.
+
+` + editHelp
+
+func newConfigSetCommand(e env) *cobra.Command {
+	return &cobra.Command{
+		Use: "set KEY VALUE", Short: "Change a setting in your configuration", Long: configSetHelp,
+		Example:           "  skills config set usage true\n  skills config set disturb 0.05\n  skills config set order '[project, user]'",
+		Args:              args(2, 2),
+		ValidArgsFunction: settings(true),
+		RunE: e.run(func(_ context.Context, s *session, args []string) error {
+			return editConfig(s, func(e *config.Editor, done func(changed bool, did, was string)) error {
+				is, changed, err := e.Set(args[0], args[1])
+				if text := jsonText(is); text != "" {
+					done(changed, args[0]+" is now "+text, args[0]+" is "+text+" already")
+				} else { // a section
+					done(changed, args[0]+" is changed", args[0]+" is so already")
+				}
+				return err
+			})
+		}),
+	}
+}
+
+func newConfigUnsetCommand(e env) *cobra.Command {
+	return &cobra.Command{
+		Use: "unset KEY…", Short: "Remove settings from your configuration", Long: configUnsetHelp, Example: "  skills config unset usage",
+		Args:              args(1, -1),
+		ValidArgsFunction: settings(false),
+		RunE: e.run(func(_ context.Context, s *session, args []string) error {
+			return editConfig(s, func(e *config.Editor, done func(changed bool, did, was string)) error {
+				for _, key := range args {
+					changed, err := e.Unset(key)
+					if err != nil {
+						return err
+					}
+					done(changed, key+" has its default", key+" is not set there")
+				}
+				return nil
+			})
+		}),
+	}
+}
+
+// settings completes the keys of settings, and the values of the first if it has few.
+func settings(values bool) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) (list []cobra.Completion, _ cobra.ShellCompDirective) {
+		known := config.Keys()
+		switch {
+		case !values || len(args) == 0:
+			for _, key := range slices.Sorted(maps.Keys(known)) {
+				if !slices.Contains(args, key) {
+					list = append(list, described(key, known[key].About))
+				}
+			}
+		case len(args) == 1:
+			list = known[args[0]].Values
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 func newConfigSchemaCommand(e env) *cobra.Command {

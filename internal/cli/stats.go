@@ -22,7 +22,7 @@ session loaded without an offer, and which prompts got nothing. The tokens that
 a skill added to conversations are known of those that this program holds
 itself.
 
-The log is off until the configuration says "usage: true". It stays on this
+The log is off until "skills config set usage true". It stays on this
 machine, in the folder usage of $REPERTOIRE_STATE or your state folder: a file
 of JSON lines for each month, of the last twelve months. It has no prompts
 unless the configuration says "usage: {prompts: true}", but where the encoder
@@ -116,7 +116,7 @@ func runStats(ctx context.Context, s *session, c *catalog, log *usage.Log, days 
 		return s.printJSON(counts)
 	}
 	if !cfg.Usage {
-		s.note("nothing is noted now: the configuration does not say \"usage: true\"")
+		s.note("nothing is noted now; \"skills config set usage true\" notes what is offered")
 	}
 	if counts.Events == 0 {
 		s.note("no event in the last %s", count(days, "day"))

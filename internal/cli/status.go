@@ -314,7 +314,7 @@ func (s statusScreen) offers() []line {
 	case s.Catalog.State == status.Broken:
 		return nil
 	case !s.Usage:
-		return s.lines("Offers", "not noted; \"usage: true\" in the configuration notes them")
+		return s.lines("Offers", "not noted; \"skills config set usage true\" notes them")
 	case len(s.Offers) == 0:
 		return s.lines("Offers", "none yet")
 	}

@@ -1,0 +1,142 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/edit"
+	"github.com/repertoire-skills/repertoire/internal/words"
+)
+
+// lists are the keys that hold many values, and what changes one of them.
+func lists() map[string]string {
+	return map[string]string{
+		"roots":    `"skills root" changes them`,
+		"disabled": `"skills disable" and "skills enable" change it`,
+		"agents":   `"skills pin" and "skills disable" with --agent change an agent; for more, edit the file`,
+		"ignore":   "edit the file",
+		"projects": `"skills disable --project" changes them; for more, edit the file`,
+		"scripts":  "edit the file",
+	}
+}
+
+// A Key is a setting that Editor.Set can change.
+type Key struct {
+	About  string
+	Values []string // that it may have, where these are few
+}
+
+// Keys returns the settings that Editor.Set can change. Those of a section have its name and a dot before
+// their own.
+func Keys() map[string]Key {
+	p := &parser{user: true, settings: new(Settings)}
+	list := make(map[string]Key)
+	var add func(prefix string, known keys)
+	add = func(prefix string, known keys) {
+		for name, v := range known {
+			if _, many := lists()[name]; many && prefix == "" {
+				continue
+			}
+			list[prefix+name] = Key{v.about, valuesOf(v.schema())}
+			add(prefix+name+".", v.inside)
+		}
+	}
+	add("", p.keys())
+	return list
+}
+
+// valuesOf returns the values that a schema lists.
+func valuesOf(s schema) (values []string) {
+	switch of := s["enum"].(type) {
+	case []string:
+		return of
+	case []any: // a boolean, whose texts are the same
+		return []string{"true", "false"}
+	}
+	return nil
+}
+
+// Set gives a setting a value: YAML or, where that does not fit, a text as it is. It returns what the
+// setting is then, without secrets; done is false if the file said so already.
+func (e *Editor) Set(key, value string) (is any, done bool, err error) {
+	at, err := e.settable(key)
+	if err != nil {
+		return nil, false, err
+	}
+	v, err := edit.YAML.Decode([]byte(value))
+	if err != nil || v == nil {
+		v = value
+	}
+	before := e.data
+	err = e.put(at, writable(v))
+	if _, isText := v.(string); err != nil && !isText && e.put(at, value) == nil {
+		err = nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("%s: %w", key, err)
+	}
+	s, err := e.settings()
+	for _, shown := range Show(s, nil) {
+		if shown.Key == key {
+			is = shown.Value
+		}
+	}
+	return is, !bytes.Equal(before, e.data), err
+}
+
+func (e *Editor) put(at edit.Path, v any) error {
+	data, _, err := edit.Set(edit.YAML, e.data, at, v)
+	return e.change(data, err, "write by hand: "+edit.YAMLLine(at, v))
+}
+
+// Unset removes a setting, so that its default holds. done is false if the file does not have it.
+func (e *Editor) Unset(key string) (done bool, err error) {
+	at, err := e.settable(key)
+	if err != nil {
+		return false, err
+	}
+	n := e.node(at.Names())
+	if n == nil {
+		return false, nil
+	}
+	data, _, err := edit.Remove(edit.YAML, e.data, at)
+	return true, e.change(data, err, fmt.Sprintf("remove it from line %d by hand", n.Line))
+}
+
+// settable returns the path of a setting that holds one value.
+func (e *Editor) settable(key string) (edit.Path, error) {
+	known := Keys()
+	if _, ok := known[key]; ok {
+		return edit.To(strings.Split(key, ".")...), nil
+	}
+	top, _, _ := strings.Cut(key, ".")
+	if how, many := lists()[top]; many {
+		return nil, fmt.Errorf("%s holds several values; %s (%s)", top, how, e.File)
+	}
+	if _, ok := known[top]; ok && top != key {
+		return nil, fmt.Errorf("%s has no key of that name that can be set alone; give all of %s as YAML, or edit %s", top, top, e.File)
+	}
+	return nil, fmt.Errorf("there is no setting %q%s", key, words.Suggest(key, slices.Sorted(maps.Keys(known))))
+}
+
+// writable turns a decoded value into one to write: a mapping has an order.
+func writable(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		o := edit.Object{}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			o = append(o, edit.Member{Key: key, Value: writable(v[key])})
+		}
+		return o
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = writable(v[i])
+		}
+		return list
+	}
+	return v
+}
