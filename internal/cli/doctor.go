@@ -74,8 +74,9 @@ annotations of GitHub Actions. Their paths are relative to the working folder.
 --json prints an object with skills (how many were looked at), not_analysed (how
 many of them the trust checks did not look at as a whole), errors, warnings,
 notes, ignored (numbers of findings), and problems, a list of objects with
-source, skill (its ID, or its folder when it was refused), family (IDs of all
-skills, if there are several), cost, rule, severity, path, line, message and
+source, skill (its ID, or its folder when it was refused), from (where a lock
+says that it was installed from), family (IDs of all skills, if there are
+several), cost, rule, severity, path, line, message and
 hint. The cost is "unseen" (no model sees the skill as things are), "confusing"
 (it misleads a model that sees it) or "author" (only its author need care). With
 --rules it is an object with rules, a list of objects with rule, group,
@@ -131,8 +132,22 @@ func examineAll(ctx context.Context, s *session, args []string, strict, noIgnore
 		return r, err == nil && r.Skills == 1, err
 	}
 	r, skills, err := diagnose(ctx, s, strict, noIgnore)
-	if err == nil && len(args) > 0 {
+	if err != nil {
+		return nil, false, err
+	}
+	from, broken := s.origins()
+	r.Add(from.Problems(broken)...)
+	r.SetOrigins(func(path string) string {
+		origin, _ := from.Of(path) // zero without one
+		return origin.From
+	})
+	if len(args) > 0 {
 		r, err = r.Only(args, mapped(skills, func(l setup.Listed) string { return l.Name }))
+		for _, l := range skills {
+			if origin, ok := from.Of(l.Location); ok && err == nil && slices.Contains(args, l.Name) {
+				s.note("%s: %v", l.Name, origin)
+			}
+		}
 	}
 	return r, len(args) > 0, err
 }

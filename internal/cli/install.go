@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/origins"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -121,6 +123,20 @@ func openInstaller(s *session) (*install.Installer, error) {
 		Limits: &unpack.Limits{Files: settings.Limits.Files, Bytes: settings.Limits.Bytes},
 		Aside:  filepath.Join(data, "edited"),
 	})
+}
+
+// origins returns where skills were installed from. They are never nil, whatever the error.
+func (s *session) origins() (*origins.Origins, error) {
+	settings, err := s.settings()
+	if err != nil {
+		return new(origins.Origins), err
+	}
+	dir, err := settings.InstalledDir()
+	if err != nil {
+		return new(origins.Origins), err
+	}
+	home, _ := os.UserHomeDir() // without one others have no lock
+	return origins.Read(dir, home)
 }
 
 // run opens the folder, changes it, and prints what was done.

@@ -154,5 +154,8 @@ func sentence(c *install.Change, done bool) string {
 	if c.To.Signature != nil {
 		parts = append(parts, "signed with "+c.To.Signature.Kind)
 	}
+	if _, ok := c.To.Files["skill.oms.sig"]; ok {
+		parts = append(parts, "skill.oms.sig is not checked")
+	}
 	return fmt.Sprintf("%s from %s (%s)", verb, endpoint.Shown(c.To.Source), strings.Join(parts, ", "))
 }

@@ -186,6 +186,10 @@ type listEntry struct {
 	Away       bool     `json:"away,omitempty"`
 
 	ShadowedFrom string `json:"shadowed_from,omitempty"`
+
+	// Where it was installed from, if a lock says so.
+	From        string `json:"from,omitempty"`
+	InstalledBy string `json:"installed_by,omitempty"`
 }
 
 // whyResult is what "why --json" prints.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/origins"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -32,10 +33,12 @@ commas), description, state and reason, separated by tabs.
 
 --json prints an object with skills, a list of objects with id, name,
 description, source, path, version, license, author and compatibility (if the
-skill says so), tags, tokens (of the instructions, estimated), state,
-reason, shadowed_by and shadowed_from (the source of that skill) for a shadowed
-copy, and away; and stale: why skills may have changed since they were indexed,
-if the catalog could not be brought up to date. partial and unread (how many)
+skill says so), tags, tokens (of the instructions, estimated), from (where it
+was installed from) and installed_by ("skills", or "npx skills or gh skill",
+which have one lock) if a lock says so, state, reason, shadowed_by and
+shadowed_from (the source of that skill) for a shadowed copy, and away; and
+stale: why skills may have changed since they were indexed, if the catalog could
+not be brought up to date. partial and unread (how many)
 say that folders have not been read yet.`
 
 // listFlags choose what list prints.
@@ -137,7 +140,8 @@ func noteNoSkills(ui *screen, c *catalog) {
 
 func printList(ui *screen, c *catalog, entries []repertoire.Entry) error {
 	if ui.json {
-		return ui.printJSON(listResult{c.stale, c.part, mapped(entries, listEntryOf)})
+		from, _ := c.session.origins() // "skills doctor" says what is wrong with a lock
+		return ui.printJSON(listResult{c.stale, c.part, mapped(entries, func(e repertoire.Entry) listEntry { return listEntryOf(e, from) })})
 	}
 	if len(entries) == 0 {
 		noteNoSkills(ui, c)
@@ -188,9 +192,10 @@ func speaksUTF8(getenv func(string) string) bool {
 	return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
 }
 
-func listEntryOf(e repertoire.Entry) listEntry {
+func listEntryOf(e repertoire.Entry, from *origins.Origins) listEntry {
 	state, reason := e.Status()
+	origin, _ := from.Of(e.Location) // zero without one
 	return listEntry{ID: e.ID, Name: e.Name, Description: e.Description, Source: e.Source, Path: e.Location, About: e.About,
 		Tags: append([]string{}, e.Tags...), Tokens: e.Tokens, State: state, Reason: reason,
-		ShadowedBy: e.ShadowedBy, ShadowedFrom: e.ShadowedFrom, Away: e.Away}
+		ShadowedBy: e.ShadowedBy, ShadowedFrom: e.ShadowedFrom, Away: e.Away, From: origin.From, InstalledBy: origin.By}
 }

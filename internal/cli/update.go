@@ -2,11 +2,14 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/install"
+	"github.com/repertoire-skills/repertoire/internal/origins"
 )
 
 const updateHelp = `Update looks for new versions of installed skills where they came from: all of
@@ -14,6 +17,9 @@ them, or the named ones. A skill that was installed at a branch follows it, and
 one that was installed at a commit stays; --ref makes the named ones follow
 another branch, tag or commit. Update shows the differences, asks on
 a terminal, and puts the new versions into place. Elsewhere it needs --yes.
+
+Skills that "npx skills" or "gh skill" have installed are theirs to update:
+update says which these are, and where they came from.
 
 A skill that you have edited is not updated. --force replaces it, or restores
 it if there is no new version, and keeps a copy in the folder edited of the
@@ -46,9 +52,11 @@ func newUpdateCommand(e env) *cobra.Command {
 			case accept:
 				return &usageError{cmd.CommandPath(), errors.New("--accept is for --verify")}
 			}
-			return r.run(func(in *install.Installer) (*install.Result, error) {
+			from, _ := r.origins() // "skills doctor" says what is wrong with a lock
+			err := r.run(func(in *install.Installer) (*install.Result, error) {
 				return in.Update(cmd.Context(), install.Order{Names: args, Ref: ref, Force: force}, r)
 			})
+			return r.withOthers(err, args, from)
 		},
 	}
 	f := cmd.Flags()
@@ -59,6 +67,21 @@ func newUpdateCommand(e env) *cobra.Command {
 	f.BoolVar(&verify, "verify", false, "only check whether skills are as they were installed")
 	f.BoolVar(&accept, "accept", false, "with --verify: accept the named skills with the edits that they have now")
 	return cmd
+}
+
+// withOthers adds to the result of an update which skills other programs have installed.
+func (r *installRun) withOthers(err error, names []string, from *origins.Origins) error {
+	if errors.Is(err, install.ErrNotInstalled) {
+		for _, name := range names {
+			if origin, ok := from.Named(name); ok {
+				return fmt.Errorf("%s was %v, which updates it", name, origin)
+			}
+		}
+	}
+	if others := from.Others(); err == nil && len(names) == 0 && len(others) > 0 {
+		r.note("%s, installed by %s, which updates them: %s", count(len(others), "more skill"), origins.Others, strings.Join(others, ", "))
+	}
+	return err
 }
 
 const removeHelp = `Remove removes installed skills. It asks on a terminal. Elsewhere it does not

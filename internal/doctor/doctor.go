@@ -30,6 +30,7 @@ type Finding struct {
 	Skill  string   `json:"skill,omitempty"`  // ID of the skill, or the folder name of a refused skill; "" means none
 	Cost   Cost     `json:"cost"`
 	Family []string `json:"family,omitempty"` // IDs of all skills that the finding is about, if there are several
+	From   string   `json:"from,omitempty"`   // where the skill was installed from; "" means that nobody knows, see SetOrigins
 	skill.Problem
 
 	refused bool // no model is offered the skill because of the finding
@@ -52,6 +53,15 @@ func (r *Report) Add(problems ...skill.Problem) {
 		r.Findings = append(r.Findings, Finding{Cost: costOf(p, false), Problem: p})
 	}
 	r.finish()
+}
+
+// SetOrigins says of each finding where its skill was installed from, given the path of a file.
+func (r *Report) SetOrigins(of func(path string) string) {
+	for i, f := range r.Findings {
+		if f.Skill != "" {
+			r.Findings[i].From = of(f.Path)
+		}
+	}
 }
 
 // finish sorts and counts the findings, each once.

@@ -13,10 +13,19 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
+// modelSignature is where OpenSSF model signing puts the signature of a skill. There was no library
+// for Go that could be depended on, and a check of half of it would be worse than none.
+const modelSignature = "skill.oms.sig"
+
 // file checks one file beside the SKILL.md.
 func (in *inspection) file(f File) {
 	add := func(rule, message, hint string) {
 		in.add(skill.Problem{Rule: rule, Severity: skill.Warning, Path: in.at(f.Path), Message: message, Hint: hint})
+	}
+	if f.Path == modelSignature {
+		in.add(skill.Problem{Rule: "signature-unchecked", Severity: skill.Note, Path: in.at(f.Path),
+			Message: "a signature by OpenSSF model signing, which this program does not check", Hint: "check it with that project's own tool"})
+		return
 	}
 	if hidden, whole := hiddenPart(f.Path); hidden != "" && !slices.Contains(in.hidden, whole) {
 		in.hidden = append(in.hidden, whole) // a folder is told once
