@@ -342,7 +342,9 @@ func (x *ranker) setBackground(r *retrieval, a *Agent) {
 	if r.demands, ok = known[r.key(a)]; !ok {
 		r.demands, b.Due = known[""], true
 	}
-	b.Prompts = len(r.demands)
+	if b.Prompts = len(r.demands); b.Prompts == 0 {
+		b.Missing = "the catalog was calibrated without prompts that need no skill"
+	}
 }
 
 // key is the scopeKey of an agent, which takes longer to make than to look up.
@@ -409,10 +411,8 @@ func (r *Ranking) Reference() string {
 	switch b := &r.Background; {
 	case b.Prompts > 0 && r.Kind == "":
 		return fmt.Sprintf("of %d prompts that need no skill, %d would score higher here", b.Prompts, b.Higher)
-	case b.Prompts == 0 && b.Disturb >= 0 && b.Missing != "":
-		return "none, so that the threshold is an estimate: " + b.Missing
 	case b.Prompts == 0 && b.Disturb >= 0:
-		return "none, so that the threshold is an estimate"
+		return "none, so that the threshold is an estimate: " + b.Missing
 	}
 	return ""
 }

@@ -261,6 +261,9 @@ func TestDisturbEmpty(t *testing.T) {
 	if want := rank.DefaultGate().ThresholdFor(rank.DefaultRate, nil); a.Threshold != want || !a.Background.Due {
 		t.Errorf("threshold %v, want %v; due %v", a.Threshold, want, a.Background.Due)
 	}
+	if a.Background.Missing == "" {
+		t.Error("nothing says why the threshold is an estimate")
+	}
 }
 
 // longBody is so long that it changes the mean length of a skill.

@@ -63,6 +63,9 @@ func (p page) summary(r *doctor.Report) string {
 		lines = append(lines, within(blocks[i], n, len(sections[i].Rows))...)
 	}
 	last := fmt.Sprintf("\"skills doctor NAME\" shows one skill, \"skills doctor --all\" each finding (%s).", figures.Thousands(len(r.Findings)))
+	if r.OfFolders() {
+		last = fmt.Sprintf("The folder of one skill shows it alone; with --all come all findings (%s).", figures.Thousands(len(r.Findings)))
+	}
 	return strings.Join(append(lines, cut(last, p.width)), "\n")
 }
 

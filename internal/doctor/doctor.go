@@ -45,6 +45,8 @@ type Report struct {
 	Notes       int       `json:"notes"`
 	Ignored     int       `json:"ignored"` // number of findings that were left out, see Ignore
 	Findings    []Finding `json:"problems"`
+
+	folders []string // that it is about; nil means a catalog
 }
 
 // Add adds findings that are not about a skill, such as problems in settings of clients.

@@ -20,7 +20,7 @@ import (
 // Folders reports what is wrong with the skills in folders, which need not be in a
 // catalog. strict is Options.Strict. A folder without a skill is an error.
 func Folders(ctx context.Context, folders []string, strict bool) (*Report, error) {
-	var d diagnosis
+	d := diagnosis{report: Report{folders: folders}}
 	for _, folder := range folders {
 		// As a source it would only be away.
 		switch info, err := os.Stat(folder); {

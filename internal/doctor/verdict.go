@@ -45,6 +45,9 @@ func (r *Report) Verdict() Verdict {
 	}
 	if first != nil {
 		v.First, v.Next = first.sentence(), first.first.next()
+		if r.OfFolders() { // no catalog may know their skills by name
+			v.Next = r.all()
+		}
 	}
 	return v
 }
@@ -125,16 +128,40 @@ func (f *Finding) urgency() int {
 	return 7
 }
 
+// OfFolders reports whether the report is about folders instead of a catalog.
+func (r *Report) OfFolders() bool { return r.folders != nil }
+
+// all returns the command that prints each finding about folders, without the name of the program.
+func (r *Report) all() string {
+	command := "doctor --all"
+	for _, folder := range r.folders {
+		if strings.ContainsFunc(folder, special) {
+			return "doctor --all FOLDER"
+		}
+		command += " " + argument(folder)
+	}
+	return command
+}
+
+// special reports whether a shell may change a text with this character, even in quotes.
+func special(r rune) bool { return !words.IsLetter(r) && !strings.ContainsRune("-_./:@ ", r) }
+
+// argument returns an argument of a command without special characters.
+func argument(s string) string {
+	if strings.Contains(s, " ") {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
 // next returns the command with which a hint begins, or else the one that shows more, if
-// there is more. What
-// stands elsewhere in a hint may be the text of a skill, which must not say what to run.
+// there is more. What stands elsewhere in a hint may be the text of a skill, which must not say what to run.
 func (f *Finding) next() string {
 	if rest, ok := strings.CutPrefix(f.Hint, `"skills `); ok {
 		if command, _, ok := strings.Cut(rest, `"`); ok {
 			return command
 		}
 	}
-	special := func(r rune) bool { return !words.IsLetter(r) && !strings.ContainsRune("-_./:@ ", r) }
 	switch {
 	case f.Skill == "" && f.Hint == "": // the message says everything
 		return ""
@@ -142,8 +169,6 @@ func (f *Finding) next() string {
 		return "doctor --all"
 	case strings.HasPrefix(f.Skill, "-"): // no flag
 		return "doctor -- " + strconv.Quote(f.Skill)
-	case strings.Contains(f.Skill, " "):
-		return "doctor " + strconv.Quote(f.Skill)
 	}
-	return "doctor " + f.Skill
+	return "doctor " + argument(f.Skill)
 }
