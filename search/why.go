@@ -148,6 +148,23 @@ func (x *explainer) matchBody(ctx context.Context, e *Explanation, p *prompt, ro
 	return nil
 }
 
+// Advice returns words of a prompt that the description of the skill would need to be offered, in lower case:
+// those that only its body has, then those that it lacks. It is nil for a skill that is offered, or is kept
+// back for another reason than its text.
+func (e *Explanation) Advice(prompt string) []string {
+	if e.Relevant || e.State != Offered || e.Filter != "" || e.ShadowedBy != "" || e.Away || e.Kind != "" || e.CopyOf != "" {
+		return nil
+	}
+	return words.Telling(append(words.Spelled(prompt, e.BodyOnly()), words.Spelled(prompt, e.Absent)...))
+}
+
+// BodyOnly returns the terms of the prompt that only the body of the skill has.
+func (e *Explanation) BodyOnly() []string {
+	m := &e.Matched
+	head := slices.Concat(m.Name, m.Description, m.Tags)
+	return slices.DeleteFunc(slices.Clone(m.Body), func(term string) bool { return slices.Contains(head, term) })
+}
+
 // absent returns the different terms of a prompt that are not in those of a skill, without
 // numbers: no skill need have those of a prompt.
 func absent(prompt, skill []string) []string {

@@ -204,6 +204,7 @@ type whyResult struct {
 	Of          int         `json:"of"`
 	Best        string      `json:"best,omitempty"`
 	Missing     []string    `json:"missing"`
+	Advice      []string    `json:"advice"`
 	Ignored     []string    `json:"ignored,omitempty"`
 	Learned     bool        `json:"learned,omitempty"`
 	Filter      string      `json:"filter,omitempty"`

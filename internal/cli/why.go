@@ -11,25 +11,27 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/figures"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
 const whyHelp = `Why explains why a skill is or is not offered for a prompt: its rank among the
 candidates, the terms of its score, the score of a reranker, which words of the
-prompt it has in which field (stemmed) and which it lacks, which of its triggers
-the prompt has and which do not count, what its use has taught ("skills help
-stats"), why it is held back from everybody, the rule of an agent that keeps it
-out, the copy that shadows it or is offered instead, the kind of a prompt that
-wants no skill, and the probability that the prompt wants any: the log odds
-("demand") are the sum of what speaks for and against it. It also says which
-command or environment variable the skill needs and lacks, and which skills
-require it if it is offered though the prompt does not want it.
+prompt it has in which field and which it lacks, which of its triggers the
+prompt has and which do not count, what its use has taught ("skills help
+stats"), which words would help its description if it should be offered, why it
+is held back from everybody, the rule of an agent that keeps it out, the copy
+that shadows it or is offered instead, the kind of a prompt that wants no skill,
+and the probability that the prompt wants any: the log odds ("demand") are the
+sum of what speaks for and against it. It also says which command or environment
+variable the skill needs and lacks, and which skills require it if it is offered
+though the prompt does not want it.
 
 --json prints the object of "search --json" for the skill, with prompt, stale,
 partial, unread, as_of, mode, kind (of the prompt, as in "search --json"),
 copy_of (the skill that stays instead of this copy), rank (0 when it is no
-candidate), of (candidates), best (the first of them), missing, ignored
+candidate), of (candidates), best (the first of them), missing, advice, ignored
 (triggers of the skill that do not count, and why), learned (the example that
 counts comes from use), filter, shadowed_by, state and reason (of a skill that
 is held back), verdict, demand, threshold and disturb (as in "search --json"),
@@ -58,7 +60,7 @@ func runWhy(ctx context.Context, s *session, c *catalog, args []string) error {
 	}
 	if s.json {
 		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: c.rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
-			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...), Ignored: e.Ignored, Learned: e.Learned,
+			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...), Advice: append([]string{}, e.Advice(prompt)...), Ignored: e.Ignored, Learned: e.Learned,
 			Background: background{e.Background.Prompts, e.Background.Higher, e.Background.Missing},
 			Filter:     e.Filter, ShadowedBy: e.ShadowedBy, State: string(e.State), Reason: e.Reason, Verdict: e.Verdict}
 		if e.RerankError != nil {
@@ -66,7 +68,7 @@ func runWhy(ctx context.Context, s *session, c *catalog, args []string) error {
 		}
 		return s.printJSON(out)
 	}
-	return s.printText(explain(e))
+	return s.printText(explain(e, prompt))
 }
 
 // addends writes terms as a sum: " = a 1.000 × 2 + b …".
@@ -108,12 +110,12 @@ func sayTrigger(t *search.Trigger, terms []rank.Term) string {
 	return text
 }
 
-func explain(e repertoire.Explanation) string {
+func explain(e repertoire.Explanation, prompt string) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { b.WriteString(lineOf(format, args...)) }
 	list := func(label string, terms []string) {
 		if len(terms) > 0 {
-			say("  %-15s %s", label, strings.Join(terms, " "))
+			say("  %-15s %s", label, strings.Join(words.Spelled(prompt, terms), " "))
 		}
 	}
 	say("%s: %s", e.ID, e.Verdict)
@@ -166,5 +168,8 @@ func explain(e repertoire.Explanation) string {
 	list("in tags", e.Matched.Tags)
 	list("in body", e.Matched.Body)
 	list("not in it", e.Missing)
+	if advice := e.Advice(prompt); len(advice) > 0 {
+		say("If it should be offered, its description needs words such as: %s", strings.Join(advice, ", "))
+	}
 	return b.String()
 }

@@ -191,9 +191,7 @@ func (r *report) explain(ctx context.Context, prompt string, open Open) error {
 
 // nearOf takes over what is said of a skill.
 func nearOf(prompt string, e repertoire.Explanation) Near {
-	head := slices.Concat(e.Matched.Name, e.Matched.Description, e.Matched.Tags)
-	body := slices.DeleteFunc(slices.Clone(e.Matched.Body), func(term string) bool { return slices.Contains(head, term) })
-	return Near{e.ID, figures.Rounded(e.Probability), spelled(prompt, e.Absent), spelled(prompt, body)}
+	return Near{e.ID, figures.Rounded(e.Probability), spelled(prompt, e.Absent), spelled(prompt, e.BodyOnly())}
 }
 
 func spelled(prompt string, terms []string) []string {

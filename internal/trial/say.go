@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/figures"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -113,8 +114,9 @@ func (s *sayer) nothing(r *Trial) {
 		}
 		s.line("  %s", line)
 	}
-	if first := r.Nearest[0]; first.Probability >= likely && len(first.Missing)+len(first.BodyOnly) > 0 {
-		s.line("If %s should fit, its description needs words such as: %s.", first.ID, strings.Join(append(first.BodyOnly, first.Missing...), ", "))
+	first := r.Nearest[0]
+	if telling := words.Telling(append(first.BodyOnly, first.Missing...)); first.Probability >= likely && len(telling) > 0 {
+		s.line("If %s should fit, its description needs words such as: %s.", first.ID, strings.Join(telling, ", "))
 	}
 }
 

@@ -19,3 +19,11 @@ func TestSpelled(t *testing.T) {
 		t.Errorf("one term: %q", got)
 	}
 }
+
+// TestTelling: advice names what a task is about.
+func TestTelling(t *testing.T) {
+	got := words.Telling([]string{"first", "badly", "invoices", "today", "fly", "totals", "a1", "a2", "a3", "a4"})
+	if want := []string{"invoices", "fly", "totals", "a1", "a2", "a3"}; !cmp.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
