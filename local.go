@@ -28,6 +28,7 @@ type local struct {
 	mu     sync.Mutex  // held by a rescan: one at a time
 	closed bool        // guarded by mu
 	told   store.State // of the catalog, when Config.Changed was last called; guarded by mu
+	unsure store.State // in which a rescan found it without having changed it; guarded by mu
 	own    string      // temporary folder of a catalog file that nobody else may use, see Config.DB; "" without one; guarded by mu
 
 	scans scans

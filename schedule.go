@@ -200,8 +200,13 @@ func (s *schedule) noteState(ctx context.Context, reports []Report) bool {
 	if err != nil || now == before {
 		return false // the next rescan returns the same error
 	}
+	found := slices.ContainsFunc(reports, hasChanges)
+	if !found && before != (store.State{}) && s.by.Contextual != nil && now != s.unsure {
+		s.unsure = now // the encoder may have stored vectors, and be about to say so
+		return false
+	}
 	s.told = now
-	return before != (store.State{}) || slices.ContainsFunc(reports, hasChanges)
+	return found || before != (store.State{})
 }
 
 // logWarnings logs what a scheduled rescan did, and rules of agents that match nothing. It
