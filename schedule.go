@@ -142,9 +142,10 @@ func (s *schedule) tick() {
 	if s.ctx.Err() != nil { // Close cut it off
 		return
 	}
+	changed := s.noteState(s.ctx, reports)
 	s.encodeBehind()
 	s.logWarnings(s.ctx, reports, cmp.Or(err, unfollowed))
-	if s.noteState(s.ctx, reports) && s.cfg.Changed != nil {
+	if changed && s.cfg.Changed != nil {
 		s.cfg.Changed()
 	}
 }
@@ -201,12 +202,21 @@ func (s *schedule) noteState(ctx context.Context, reports []Report) bool {
 		return false // the next rescan returns the same error
 	}
 	found := slices.ContainsFunc(reports, hasChanges)
-	if !found && before != (store.State{}) && s.by.Contextual != nil && now != s.unsure {
+	if !found && before != (store.State{}) && now != s.unsure && s.encodes() {
 		s.unsure = now // the encoder may have stored vectors, and be about to say so
 		return false
 	}
 	s.told = now
 	return found || before != (store.State{})
+}
+
+// encodes reports whether the encoder embeds in the background.
+func (s *schedule) encodes() bool {
+	free := s.encoding.TryLock()
+	if free {
+		s.encoding.Unlock()
+	}
+	return !free
 }
 
 // logWarnings logs what a scheduled rescan did, and rules of agents that match nothing. It
