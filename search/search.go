@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
@@ -51,6 +52,9 @@ type Query struct {
 	// Source and Tag leave out the skills that are not of the source with this label, or do
 	// not have this tag, before the best are chosen; "" means any.
 	Source, Tag string
+	// Within leaves out the skills that one of these rules does not match, before the best are
+	// chosen; none means any.
+	Within []Rules
 	// Trial leaves out an example that is this very prompt, and what use has taught: so a skill is
 	// tried with the prompts of its evals as if these had not been there, whoever tries it.
 	Trial bool
@@ -274,15 +278,18 @@ func (x *ranker) retrieve(ctx context.Context, q Query, f func(*retrieval) error
 	})
 }
 
-// narrowed returns the view of the skills of Query.Source and Query.Tag.
+// narrowed returns the view of the skills of Query.Source, Query.Tag and Query.Within.
 func (q *Query) narrowed(v *snapshot.View) *snapshot.View {
-	narrow := func(by string, rules Rules) {
-		if by != "" {
-			v = v.In(v.Narrow(matching(v, rules)))
-		}
+	within := slices.Clone(q.Within)
+	if q.Source != "" {
+		within = append(within, Rules{Sources: []string{q.Source}})
 	}
-	narrow(q.Source, Rules{Sources: []string{q.Source}})
-	narrow(q.Tag, Rules{Tags: []string{q.Tag}})
+	if q.Tag != "" {
+		within = append(within, Rules{Tags: []string{q.Tag}})
+	}
+	for _, rules := range within {
+		v = v.In(v.Narrow(matching(v, rules)))
+	}
 	return v
 }
 
