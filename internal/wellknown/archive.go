@@ -2,6 +2,7 @@ package wellknown
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"errors"
@@ -13,11 +14,11 @@ import (
 // the same files give the same bytes.
 func archive(files []file) ([]byte, error) {
 	var b bytes.Buffer
-	zip, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	packed, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		return nil, err
 	}
-	t := tar.NewWriter(zip)
+	t := tar.NewWriter(packed)
 	for _, f := range files {
 		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.path, Size: int64(len(f.data)), Mode: 0o644}
 		// A name that is not ASCII would be written in full only in an extended
@@ -32,6 +33,25 @@ func archive(files []file) ([]byte, error) {
 			return nil, err
 		}
 	}
-	err = errors.Join(t.Close(), zip.Close())
+	err = errors.Join(t.Close(), packed.Close())
+	return b.Bytes(), err
+}
+
+// zipped packs files as archive does, but as a zip.
+func zipped(files []file) ([]byte, error) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, f := range files {
+		h := &zip.FileHeader{Name: f.path, Method: zip.Deflate}
+		h.SetMode(0o644)
+		w, err := z.CreateHeader(h)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(f.data); err != nil {
+			return nil, err
+		}
+	}
+	err := z.Close()
 	return b.Bytes(), err
 }

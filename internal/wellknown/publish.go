@@ -22,6 +22,37 @@ type Catalog interface {
 	File(ctx context.Context, id, name string, a *search.Agent) (contextprovider.File, error)
 }
 
+// A Packed is a skill as one file, made of what its source holds now.
+type Packed struct {
+	Name, Description string
+	Skill             string // digest of the skill, see skill.Meta.Digest
+	Digest            string // "sha256:<hex>" of Zip
+	Zip               []byte // an archive with SKILL.md at its top
+}
+
+// Pack packs a skill that an agent sees. The same files give the same bytes. A *OmittedError says
+// why clients could not read it.
+func Pack(ctx context.Context, c Catalog, e search.Entry, a *search.Agent) (Packed, error) {
+	b, err := read(ctx, c, e, a)
+	if err == nil {
+		err = b.prepare()
+	}
+	if err != nil {
+		return Packed{}, err
+	}
+	data, err := zipped(b.files)
+	if err != nil {
+		return Packed{}, fmt.Errorf("packing skill %s: %w", b.name, err)
+	}
+	return Packed{b.name, b.description, b.digest, digest(data), data}, nil
+}
+
+// Index returns the index of a site, in the form of version 0.2.0, that has only this skill. url
+// is where its archive is, perhaps relative to the index.
+func (p *Packed) Index(url string) any {
+	return newIndex{schema, []newEntry{{Name: p.Name, Type: "archive", Description: p.Description, URL: url, Digest: p.Digest}}}
+}
+
 // Publish writes the site in folder dir, with all skills that an agent sees; a nil agent
 // sees all skills. It leaves out skills that clients could not read, and lists them in
 // Result.Omitted. That a source is away is an error if an earlier site has a skill of it,
@@ -78,7 +109,7 @@ func read(ctx context.Context, c Catalog, e search.Entry, a *search.Agent) (bund
 	if m.Name != e.Name {
 		return omit(errors.New("its SKILL.md does not state that name"))
 	}
-	b.description = m.Description
+	b.description, b.digest = m.Description, m.Digest
 	for _, listed := range m.Files {
 		f, err := c.File(ctx, e.ID, listed.Path, a)
 		if err != nil {

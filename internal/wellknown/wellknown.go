@@ -24,6 +24,9 @@ const (
 	oldDir = ".well-known/skills"
 )
 
+// schema is what an index of version 0.2.0 says of itself.
+const schema = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
+
 // A newIndex is agent-skills/index.json.
 type newIndex struct {
 	Schema string     `json:"$schema"`
@@ -56,6 +59,7 @@ type oldEntry struct {
 type bundle struct {
 	name        string
 	description string
+	digest      string // of the skill
 	files       []file
 }
 
@@ -78,7 +82,7 @@ type writer struct {
 // folder with skills that finish did not write.
 func open(dir string) (*writer, error) {
 	s, err := openSite(dir)
-	return &writer{site: s, index: newIndex{"https://schemas.agentskills.io/discovery/0.2.0/schema.json", []newEntry{}}, old: oldIndex{[]oldEntry{}}}, err
+	return &writer{site: s, index: newIndex{schema, []newEntry{}}, old: oldIndex{[]oldEntry{}}}, err
 }
 
 // An OmittedError says why a skill is left out of the site, or of its older
