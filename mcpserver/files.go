@@ -32,7 +32,7 @@ func (x *extension) listResources(ctx context.Context, p *mcp.ListResourcesParam
 	if p == nil {
 		p = new(mcp.ListResourcesParams)
 	}
-	manifests, next, err := x.page(ctx, p.Cursor, x.catalog.Outline)
+	manifests, next, err := x.page(ctx, p.Cursor, x.ordered, x.catalog.Outline)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,8 @@ const (
 	// maxListed is how many skills are listed for hosts, which may load every skill in
 	// the list. Hosts find the others by search and skills/get.
 	maxListed = 500
+	// maxFitting is how many skills are listed for a query.
+	maxFitting = 200
 	// maxOrders is how many lists may be read page by page at once.
 	maxOrders = 16
 	maxCursor = 1024 // bytes
@@ -111,7 +113,8 @@ func (x *extension) order(ctx context.Context) ([]string, error) {
 // A cursor says where a list goes on. To clients it is opaque.
 type cursor struct {
 	Order string `json:"o,omitempty"` // the key of an order
-	Next  int    `json:"n,omitempty"` // the next place in that order
+	Query string `json:"q,omitempty"` // the digest of a query, for a list without a kept order
+	Next  int    `json:"n,omitempty"` // the next place in the list
 }
 
 var errCursor = access.Mistake("the cursor is malformed or no longer valid; list again without one")

@@ -138,7 +138,7 @@ func New(c Catalog, opts *Options) *Server {
 	caps := &mcp.ServerCapabilities{
 		Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{ListChanged: true}, Prompts: &mcp.PromptCapabilities{},
 	}
-	caps.AddExtension("io.modelcontextprotocol/skills", map[string]any{"directoryRead": true})
+	caps.AddExtension("io.modelcontextprotocol/skills", map[string]any{"directoryRead": true, "listQuery": true})
 	s.mcp = mcp.NewServer(
 		&mcp.Implementation{Name: cmp.Or(s.opts.Name, DefaultName), Title: "Skills", Version: cmp.Or(s.opts.Version, "unknown")},
 		&mcp.ServerOptions{Instructions: instructions, Logger: slog.New(infoHandler{s.opts.Logger.Handler()}), Capabilities: caps, SetCacheable: setCacheable})

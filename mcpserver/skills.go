@@ -2,6 +2,8 @@ package mcpserver
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -49,6 +51,8 @@ var whole = complete{ResultType: "complete"}
 type listSkillsParams struct {
 	mcp.ParamsBase
 	Cursor string `json:"cursor,omitempty"`
+	// Query is an experiment: it lists what fits a text, best first. Later pages need it too.
+	Query string `json:"query,omitempty"`
 }
 
 type listSkillsResult struct {
@@ -96,7 +100,11 @@ func (x *extension) listSkills(ctx context.Context, _ *mcp.ServerSession, p *lis
 	if p == nil {
 		p = new(listSkillsParams)
 	}
-	manifests, next, err := x.page(ctx, p.Cursor, x.catalog.Manifest)
+	list := x.ordered
+	if p.Query != "" {
+		list = func(ctx context.Context, c cursor) (listing, error) { return x.fitting(ctx, p.Query, c) }
+	}
+	manifests, next, err := x.page(ctx, p.Cursor, list, x.catalog.Manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -155,26 +163,25 @@ const pageOfSkills = 50
 // A describer is Publisher.Manifest, or Publisher.Outline if no digests are needed.
 type describer func(ctx context.Context, id string, a *search.Agent) (contextprovider.Manifest, error)
 
-// page returns the manifests of one page of the list. It leaves out skills that cannot
+// page returns the manifests of one page of a list. It leaves out skills that cannot
 // be published, and logs why.
-func (x *extension) page(ctx context.Context, after string, describe describer) (manifests []contextprovider.Manifest, next string, err error) {
+func (x *extension) page(ctx context.Context, after string, of func(context.Context, cursor) (listing, error), describe describer) (manifests []contextprovider.Manifest, next string, err error) {
 	c, err := decodeCursor(after)
 	if err != nil {
 		return nil, "", invalid("%v", err)
 	}
-	var ids []string
-	if after == "" {
-		if ids, err = x.order(ctx); err != nil {
-			return nil, "", internal(ctx, x.opts.Logger, err)
-		}
-	} else if ids, _ = x.orders.find(c.Order); c.Next >= len(ids) {
+	list, err := of(ctx, c)
+	switch {
+	case errors.Is(err, errCursor) || err == nil && c.Next > 0 && c.Next >= len(list.ids):
 		return nil, "", invalid("%v", errCursor)
+	case err != nil:
+		return nil, "", internal(ctx, x.opts.Logger, err)
 	}
-	for i := c.Next; i < len(ids); i++ {
+	for i := c.Next; i < len(list.ids); i++ {
 		if len(manifests) == pageOfSkills {
-			return manifests, cursor{Order: x.orders.keep(ids), Next: i}.encode(), nil
+			return manifests, list.at(i).encode(), nil
 		}
-		m, err := describe(ctx, ids[i], x.opts.Agent)
+		m, err := describe(ctx, list.ids[i], x.opts.Agent)
 		switch {
 		case err == nil:
 			manifests = append(manifests, m)
@@ -185,6 +192,42 @@ func (x *extension) page(ctx context.Context, after string, describe describer) 
 		}
 	}
 	return manifests, "", nil
+}
+
+// A listing is a list of skills for hosts.
+type listing struct {
+	ids []string
+	at  func(i int) cursor // of a place in the list
+}
+
+// ordered returns the list of all skills, or the one that a client is reading.
+func (x *extension) ordered(ctx context.Context, c cursor) (list listing, err error) {
+	if c == (cursor{}) {
+		list.ids, err = x.order(ctx)
+	} else if list.ids, _ = x.orders.find(c.Order); len(list.ids) == 0 {
+		err = errCursor
+	}
+	list.at = func(i int) cursor { return cursor{Order: x.orders.keep(list.ids), Next: i} }
+	return list, err
+}
+
+// fitting returns the list of the skills that fit a text, best first. Each page searches again, so
+// that any server of the catalog can answer it.
+func (x *extension) fitting(ctx context.Context, query string, c cursor) (list listing, err error) {
+	sum := sha256.Sum256([]byte(query))
+	of := hex.EncodeToString(sum[:8])
+	if c != (cursor{}) && c.Query != of {
+		return list, errCursor
+	}
+	a, err := x.catalog.Search(ctx, search.Query{Text: query, Limit: maxFitting, Agent: x.opts.Agent, Fitting: true, Least: search.WorthReading})
+	e := eventOf(ctx)
+	e.Kind, e.Prompt = usage.Searched, query
+	for _, h := range a.Hits {
+		list.ids = append(list.ids, h.ID)
+		e.Skills = append(e.Skills, usage.Named(h.ID)...)
+	}
+	list.at = func(i int) cursor { return cursor{Query: of, Next: i} }
+	return list, err
 }
 
 // manifest returns the manifest of the skill in a URI.

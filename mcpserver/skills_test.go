@@ -153,6 +153,48 @@ func TestSkillsList(t *testing.T) {
 	})
 }
 
+// TestSkillsQuery: a query lists what fits it, best first, in the scope of the server, page by page
+// from any server of the catalog.
+func TestSkillsQuery(t *testing.T) {
+	files := few()
+	for i := range 60 {
+		files[fmt.Sprintf("sail-%02d/SKILL.md", i)] = doc(fmt.Sprintf("sail-%02d", i), fmt.Sprintf("Sails boat number %d across the bay. Use when a boat has to be sailed.", i))
+	}
+	eras(t, func(t *testing.T, modern bool) {
+		c := serve(t, files, "clerk").connect(t, modern)
+		r := c.must("skills/list", object{"query": "fill in a PDF form"})
+		if found := field(r["skills"], "uri"); len(found) == 0 || found[0] != "skill://pdf-forms/SKILL.md" {
+			t.Errorf("found %q", found)
+		}
+		c.verify(r["skills"].([]any)[0].(object))
+		for _, nothing := range []string{"plan the surprise party of the secret plan", "sail a boat across the bay"} {
+			if r := c.must("skills/list", object{"query": nothing}); slices.ContainsFunc(field(r["skills"], "uri"), func(uri string) bool {
+				return strings.Contains(uri, "secret") || strings.Contains(uri, "sail-")
+			}) {
+				t.Errorf("out of the scope is found %q", field(r["skills"], "uri"))
+			}
+		}
+		k := serve(t, files, "")
+		c = k.connect(t, modern)
+		const query = "sail a boat across the bay"
+		first := c.must("skills/list", object{"query": query})
+		next, _ := first["nextCursor"].(string)
+		if len(first["skills"].([]any)) != 50 || next == "" {
+			t.Fatalf("the first page has %d skills, then %q", len(first["skills"].([]any)), next)
+		}
+		other := &kit{Server: mcpserver.New(k.catalog, nil), catalog: k.catalog}
+		second := other.connect(t, modern).must("skills/list", object{"query": query, "cursor": next})
+		all := append(field(first["skills"], "uri"), field(second["skills"], "uri")...)
+		slices.Sort(all)
+		if n := len(slices.Compact(all)); second["nextCursor"] != nil || n < 55 {
+			t.Errorf("both pages have %d skills, then %v", n, second["nextCursor"])
+		}
+		c.refused("skills/list", object{"query": "another", "cursor": next})
+		c.refused("skills/list", object{"cursor": next})
+		c.refused("skills/list", object{"query": 1})
+	})
+}
+
 // TestNastySkills: all skills that can be published are listed, and no others.
 func TestNastySkills(t *testing.T) {
 	k := serve(t, nasty(), "")

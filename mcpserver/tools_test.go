@@ -81,7 +81,7 @@ func TestInstructions(t *testing.T) {
 			t.Errorf("capability resources: %s", diff)
 		}
 		ext := caps["extensions"].(object)["io.modelcontextprotocol/skills"]
-		if diff := cmp.Diff(object{"directoryRead": true}, ext); diff != "" {
+		if diff := cmp.Diff(object{"directoryRead": true, "listQuery": true}, ext); diff != "" {
 			t.Errorf("capability of the extension: %s", diff)
 		}
 	}
