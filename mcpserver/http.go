@@ -20,6 +20,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/api"
+	"github.com/repertoire-skills/repertoire/internal/registry"
 	"github.com/repertoire-skills/repertoire/internal/serve"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
@@ -79,6 +80,13 @@ type HTTPOptions struct {
 	// its caller in limits; nil means that it counts for its address.
 	UIToken func(*http.Request) string
 
+	// Registry answers clients that look for skills in a registry and install them, see package
+	// internal/registry; nil means that there is none. Their token may stand in the path, as
+	// /t/TOKEN/…, because some cannot send a header. Public is the name of the agent whose scope
+	// those see who bring no token; "" means that they see what others without a token see.
+	Registry *registry.Registry
+	Public   string
+
 	Metrics *Metrics // what /metrics shows; nil means only figures of HTTP
 
 	// More writes further counts behind those of Metrics; nil means that there are none.
@@ -91,7 +99,7 @@ type HTTPOptions struct {
 // of the protocol: the scope without a name at /mcp, the others at /mcp/NAME and at
 // /NAME/mcp, for clients that rewrite addresses which do not end in /mcp. A session
 // belongs to one scope, and to one caller. HTTP also serves /v1/suggest (see package
-// internal/api), /healthz, /readyz and /metrics.
+// internal/api), /healthz, /readyz and /metrics, and perhaps a registry.
 type HTTP struct {
 	opts     HTTPOptions // with defaults
 	scopes   map[string]*scope
@@ -105,6 +113,7 @@ type HTTP struct {
 	long     *gate // the same for those with long bodies, for which short ones do not wait
 	open     *sessions
 	mux      *http.ServeMux
+	registry *http.ServeMux  // nil without a registry
 	ending   context.Context // cancelled when Serve starts to shut down: streams end
 	end      context.CancelFunc
 }
@@ -150,6 +159,9 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 		h.scopes[name] = h.newScope(server)
 	}
 	h.route()
+	if h.opts.Registry != nil {
+		h.registry = h.opts.Registry.Mux(h.visit)
+	}
 	return h, nil
 }
 
@@ -206,6 +218,14 @@ func (h *HTTP) newScope(s *Server) *scope {
 // ServeHTTP answers one request.
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &deadlineWriter{ResponseWriter: w, timeout: h.opts.Timeout}
+	secret, r, inPath := access.CutSecret(r) // first of all, so that nothing else sees it
+	forRegistry := h.forRegistry(r)
+	if inPath {
+		out.Header().Set("Referrer-Policy", "no-referrer")
+	}
+	if forRegistry {
+		out.fail = registry.Fail
+	}
 	defer out.extend() // for what net/http writes after the handler
 	defer func() { h.opts.Metrics.answered(cmp.Or(out.status, http.StatusOK)) }()
 	if reason, err := h.guard.admit(out, r); err != nil {
@@ -219,7 +239,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(out, "busy", http.StatusTooManyRequests, errors.New("too many tokens are being checked"))
 		return
 	}
-	who := h.identify(r)
+	who := h.identify(r, secret, inPath)
 	h.checking.leave(address)
 	r = r.WithContext(context.WithValue(r.Context(), identityKey{}, who))
 	client := who.client(r.RemoteAddr)
@@ -242,6 +262,14 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveNothing(out, r)
 		return
 	}
+	if forRegistry {
+		h.registry.ServeHTTP(out, r)
+		return
+	}
+	if inPath { // a secret in a path may be seen by others, so it opens nothing else
+		h.serveNothing(out, r)
+		return
+	}
 	// The mux cannot have both /ui/ and /{name}/{last}.
 	if h.opts.UI != nil && strings.HasPrefix(r.URL.Path, "/ui/") {
 		h.serveUI(out, r)
@@ -253,7 +281,11 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // refuse answers a request with an error and counts it. The request reaches no server.
 func (h *HTTP) refuse(w http.ResponseWriter, reason string, status int, err error) {
 	h.opts.Metrics.refuse(reason)
-	http.Error(w, err.Error(), status)
+	fail := func(w http.ResponseWriter, status int, text string) { http.Error(w, text, status) }
+	if out, ok := w.(*deadlineWriter); ok && out.fail != nil {
+		fail = out.fail
+	}
+	fail(w, status, err.Error())
 }
 
 // serveScope hands a request to the transport of a scope.
@@ -309,6 +341,9 @@ func (h *HTTP) serveNothing(w http.ResponseWriter, r *http.Request) {
 	list = append(list, api.Path, "/healthz", api.ReadyPath, "/metrics")
 	if h.opts.UI != nil {
 		list = append(list, "/ui/")
+	}
+	if h.registry != nil {
+		list = append(list, registry.Paths()...)
 	}
 	http.Error(w, fmt.Sprintf("nothing is served at %s; %s", quoted(r.URL.Path), words.ThereAre(list)), http.StatusNotFound)
 }

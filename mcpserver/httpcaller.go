@@ -19,6 +19,7 @@ import (
 type identity struct {
 	given  bool // the request bears a token
 	secret string
+	path   string // that bears the token; "" if a header does
 	caller access.Caller
 	err    error // why the request may see nothing; nil means that it may
 }
@@ -29,16 +30,21 @@ type identityKey struct{}
 // identityOf returns the identity of a request, which ServeHTTP has found out.
 func identityOf(r *http.Request) identity { return r.Context().Value(identityKey{}).(identity) }
 
-// identify finds out who has sent a request.
-func (h *HTTP) identify(r *http.Request) (who identity) {
-	scheme, secret, found := strings.Cut(r.Header.Get("Authorization"), " ")
-	if found && strings.EqualFold(scheme, "Bearer") {
-		who.given, who.secret = true, strings.TrimSpace(secret)
+// identify finds out who has sent a request, whose path had this secret.
+func (h *HTTP) identify(r *http.Request, secret string, inPath bool) (who identity) {
+	scheme, bearer, found := strings.Cut(r.Header.Get("Authorization"), " ")
+	if inPath {
+		who.given, who.secret, who.path = true, secret, access.WithSecret(secret)
+	} else if found && strings.EqualFold(scheme, "Bearer") {
+		who.given, who.secret = true, strings.TrimSpace(bearer)
 	} else if h.opts.UIToken != nil && strings.HasPrefix(r.URL.Path, "/ui/") {
 		who.secret = h.opts.UIToken(r)
 	}
 	if h.check != nil {
 		who.caller, who.err = h.check.Check(r.Context(), who.secret)
+	}
+	if !who.given && h.opts.Public != "" && h.forRegistry(r) {
+		who.caller, who.err = access.Caller{Agent: h.opts.Public}, nil
 	}
 	return who
 }

@@ -128,6 +128,7 @@ type deadlineWriter struct {
 	http.ResponseWriter
 	timeout time.Duration
 	status  int
+	fail    func(w http.ResponseWriter, status int, text string) // writes an error; nil means http.Error
 }
 
 // Unwrap returns the original writer to an http.ResponseController.

@@ -175,7 +175,7 @@ func oneOfThese[S ~string](names func() []S) completer {
 func (e env) flagCompleters() map[string]completer {
 	agents := e.ofCatalog(agentNames)
 	return map[string]completer{
-		"--agent": agents, "--reviewer": agents,
+		"--agent": agents, "--reviewer": agents, "--public": agents,
 		"--skill": e.ofCatalog(skillNames), "install --skill": anyText(), // of what is not there yet
 		"--source": e.ofCatalog(sourceLabels), "index --forget": e.ofCatalog(sourceLabels), "push --replace": e.ofCatalog(sourceLabels),
 		"--tag":      e.ofCatalog(tagNames),

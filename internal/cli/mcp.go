@@ -87,6 +87,13 @@ With --ui the page of "skills web" is at /ui/, for those who bring a token;
 where there is none, everybody may look, and nobody may decide. The agent of
 --reviewer decides on proposals there too.
 
+Clients of registries are answered too, with the same tokens: those of ARD at
+/.well-known/ard.json, /search, /explore and /agents, and "npx skills find" at
+/api/search. Both get archives from /skill/NAME/. As some of them cannot send a
+header, the token may stand in the path there, as /t/TOKEN/…; a path may end up
+in the logs of a proxy, so take a token that only reads. With --public NAME
+requests without a token see there what that agent may see, and nothing else.
+
 /v1/suggest answers programs that ask about a prompt, such as hooks. /healthz
 answers 200 when the catalog can be asked, else 503, and needs no token; only
 requests that see the whole catalog get the number of skills. /readyz tells
@@ -142,6 +149,7 @@ func (o *mcpOptions) flags(f *pflag.FlagSet) {
 	h.StringVar(&o.http.PublicURL, "public-url", "", "clients reach the server at this `URL`")
 	h.StringVar(&o.http.Audit, "audit", "", "write down in this `file` who was offered, read and changed what")
 	h.BoolVar(&o.http.AuditPrompts, "audit-prompts", false, "write down prompts too")
+	h.StringVar(&o.http.Public, "public", "", "the registry shows what the agent of this `name` may see to those without a token")
 	h.BoolVar(&o.http.Page, "ui", false, "serve a page for browsers at /ui/")
 	h.StringArrayVar(&o.http.Hosts, "allow-host", nil, "requests may call this `host` (repeatable)")
 	h.StringArrayVar(&o.http.Origins, "allow-origin", nil, "pages of this `origin` may call (repeatable)")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/internal/registry"
 	"github.com/repertoire-skills/repertoire/internal/server"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/mcpserver"
@@ -106,7 +108,9 @@ func (r *realm) serve(t *testing.T) (*server.Server, *post) {
 	}
 	whole, err := c.MCP()
 	must.Do(t, err)
-	h, err := mcpserver.NewHTTP(map[string]*mcpserver.Server{"": whole}, &mcpserver.HTTPOptions{Rate: -1})
+	h, err := mcpserver.NewHTTP(map[string]*mcpserver.Server{"": whole}, &mcpserver.HTTPOptions{
+		Rate: -1, Registry: registry.New(c.Catalog, slog.New(slog.DiscardHandler)), PublicURL: "https://skills.example",
+	})
 	must.Do(t, err)
 	at := httptest.NewServer(h)
 	t.Cleanup(at.Close)
@@ -128,6 +132,7 @@ func (r *realm) answers(t *testing.T, p *post) map[string]any {
 	r.askCommand(t, m)
 	r.askHook(t, m)
 	r.askServer(t, p, m)
+	r.askRegistry(t, p, m)
 	return m
 }
 
@@ -282,6 +287,30 @@ func (r *realm) askServer(t *testing.T, p *post, m map[string]any) {
 	}
 	slices.Sort(found)
 	m["found by the server"] = slices.Compact(found)
+}
+
+// askRegistry asks the registry of the resident server, without what goes by scores.
+func (r *realm) askRegistry(t *testing.T, p *post, m map[string]any) {
+	t.Helper()
+	base := strings.TrimSuffix(p.url, "/mcp")
+	get := func(path string) {
+		status, text := get(t, base+path)
+		m[path] = fmt.Sprint(status, " ", regexp.MustCompile(`\(error [A-Z2-7]{10}: `).ReplaceAllString(text, "(error: "))
+	}
+	get("/.well-known/ard.json")
+	get("/agents?pageSize=3")
+	get("/agents?filter=tags%3Dquality")
+	resp, err := http.Post(base+"/explore", "application/json", strings.NewReader(`{"resultType": {"facets": [{"field": "tags"}, {"field": "metadata.source"}]}}`))
+	must.Do(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	must.Do(t, err)
+	m["explore"] = string(text)
+	for _, id := range r.some(testsize.Rounds(9, 2)) {
+		get("/agents/" + url.PathEscape("urn:air:skills.example:skill:"+id))
+		get("/skill/" + url.PathEscape(id) + "/.well-known/agent-skills/index.json")
+		get("/skill/" + url.PathEscape(id) + "/" + strings.Repeat("0", 64) + ".zip")
+	}
 }
 
 // sorted returns the entries of a list, whose order depends on what was used last.

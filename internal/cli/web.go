@@ -26,11 +26,16 @@ once, in one browser, which stays signed in until the command ends; should
 somebody else use it too, everybody is signed out. Nothing is loaded from
 anywhere else. With --agent NAME only what that agent may see exists.
 
---json prints an object with url, once the page can be opened.`
+Standard error says where the same skills are as a registry, for programs that
+look for skills in one: "npx skills find" and clients of ARD. That address holds
+a secret of this run. "skills mcp --http" has one that stays.
+
+--json prints an object with url and registry, once the page can be opened.`
 
 // webResult is what "web --json" prints.
 type webResult struct {
-	URL string `json:"url"`
+	URL      string `json:"url"`
+	Registry string `json:"registry"` // base for clients of registries
 }
 
 func newWebCommand(e env) *cobra.Command {
@@ -66,11 +71,12 @@ func runWeb(ctx context.Context, s *session, port int, open bool) error {
 	if err := s.serverOptions(&o); err != nil {
 		return err
 	}
-	return elsewhere(o.Config, server.Page(ctx, l, o, func(url string) error {
+	return elsewhere(o.Config, server.Page(ctx, l, o, func(url, registry string) error {
 		if s.json {
-			err = s.printJSON(webResult{url})
+			err = s.printJSON(webResult{url, registry})
 		} else {
 			err = s.printText(url)
+			s.note("a registry for other programs is at %s", registry)
 		}
 		if err != nil || !open {
 			return err

@@ -39,6 +39,10 @@ func TestWeb(t *testing.T) {
 		t.Fatal(err, text)
 	}
 	url, _ := object(t, text)["url"].(string)
+	registry, _ := object(t, text)["registry"].(string)
+	if status, body := get(t, registry+"/.well-known/ard.json"); status != http.StatusOK || !strings.Contains(body, `"url":"`+registry) {
+		t.Errorf("the registry answers %d, %s", status, body)
+	}
 	eventually(t, "no browser was opened", func() bool { return size(opened) > 0 })
 	if got, err := os.ReadFile(opened); err != nil || string(got) != url {
 		t.Errorf("the browser got %q, %v, not %q", got, err, url)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/audit"
+	"github.com/repertoire-skills/repertoire/internal/registry"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/usage"
 	"github.com/repertoire-skills/repertoire/web"
@@ -26,6 +28,7 @@ type HTTPOptions struct {
 	Audit        string // file to which lines are added of who was offered, read and changed what; "" means none
 	AuditPrompts bool   // prompts are written too
 	Page         bool   // there is a page for browsers at /ui/
+	Public       string // the agent whose skills the registry shows to those without a token; "" means none
 }
 
 // HTTP serves any number of clients at an address until ctx ends. It listens before it opens the
@@ -53,7 +56,14 @@ func HTTP(ctx context.Context, o Options, h HTTPOptions) error {
 	}
 	defer s.Close()
 	defer s.follow(ctx, d)()
-	m := mcpserver.HTTPOptions{Hosts: h.Hosts, Origins: h.Origins, Rate: cmp.Or(h.Rate, -1)}
+	m := mcpserver.HTTPOptions{Hosts: h.Hosts, Origins: h.Origins, Rate: cmp.Or(h.Rate, -1), Public: h.Public}
+	if _, err := s.Catalog.Agent(h.Public); err != nil {
+		return fmt.Errorf("--public: %w", err)
+	}
+	if s.agent != nil && h.Public != "" && h.Public != s.agent.Name {
+		return fmt.Errorf("--public %s: that agent is not served, only %s is", h.Public, s.agent.Name)
+	}
+	m.Registry = registry.New(s.Catalog, s.opts.Logger)
 	if err := d.admit(ctx, &m, s.Config().Agents, mayOpen, s.opts.Logger); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -12,14 +13,17 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/audit"
+	"github.com/repertoire-skills/repertoire/internal/registry"
 	"github.com/repertoire-skills/repertoire/internal/serve"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/proposal/check"
+	"github.com/repertoire-skills/repertoire/usage"
 	"github.com/repertoire-skills/repertoire/web"
 )
 
-// Page serves the page of the catalog to its owner until ctx ends. started gets the address with
-// which one browser is let in.
-func Page(ctx context.Context, l net.Listener, o Options, started func(url string) error) error {
+// Page serves the page of the catalog to its owner until ctx ends, and a registry to programs of his.
+// started gets the address with which one browser is let in, and the base of the registry.
+func Page(ctx context.Context, l net.Listener, o Options, started func(url, registry string) error) error {
 	s, err := Open(ctx, o)
 	if err != nil {
 		return err
@@ -38,14 +42,51 @@ func Page(ctx context.Context, l net.Listener, o Options, started func(url strin
 	if err != nil {
 		return err
 	}
-	if err := started(fmt.Sprintf("http://%s%s?key=%s", l.Addr(), prefix, key)); err != nil {
+	secret := rand.Text()
+	base := fmt.Sprintf("http://%s%s", l.Addr(), access.WithSecret(secret))
+	if err := started(fmt.Sprintf("http://%s%s?key=%s", l.Addr(), prefix, key), base); err != nil {
 		return err
 	}
-	err = serve.Until(ctx, l, site, serve.Options{Timeout: 10 * time.Second, Grace: 2 * time.Second, Logger: s.opts.Logger})
+	err = serve.Until(ctx, l, s.ownersRegistry(secret, base, site), serve.Options{Timeout: 10 * time.Second, Grace: 2 * time.Second, Logger: s.opts.Logger})
 	if errors.Is(err, serve.ErrCut) { // a browser that waits for an answer
 		return nil
 	}
 	return err
+}
+
+// ownersRegistry returns a registry of what is served, for requests with a secret in their path. All
+// others are for next.
+func (s *Server) ownersRegistry(secret, base string, next http.Handler) http.Handler {
+	check := access.Single(secret)
+	mux := registry.New(s.Catalog, s.opts.Logger).Mux(func(w http.ResponseWriter, r *http.Request) *registry.Visit {
+		return &registry.Visit{
+			Agent: s.agent, Base: base, Event: usage.Event{Client: "registry"},
+			Take: func() ([]byte, func(), bool) {
+				body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, registry.MaxBody))
+				if err != nil {
+					registry.Fail(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request could not be read; it may have %d bytes", registry.MaxBody))
+				}
+				return body, func() {}, err == nil
+			},
+		}
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given, rest, ok := access.CutSecret(r)
+		if !ok {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		_, err := check.Check(r.Context(), given)
+		switch {
+		case err != nil:
+			registry.Fail(w, http.StatusUnauthorized, "this is not the address that \"skills web\" printed last")
+		case !registry.Serves(mux, rest):
+			registry.Fail(w, http.StatusNotFound, "nothing is served here; "+words.ThereAre(registry.Paths()))
+		default:
+			mux.ServeHTTP(w, rest)
+		}
+	})
 }
 
 // page returns the page of a server whose requests check lets in. As long as there is no token

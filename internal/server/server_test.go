@@ -193,7 +193,7 @@ func TestPage(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	o.Note = func(format string, args ...any) { t.Errorf(format, args...) }
-	err = Page(ctx, l, o, func(address string) error {
+	err = Page(ctx, l, o, func(address, _ string) error {
 		go func() {
 			defer stop()
 			for _, want := range []int{http.StatusOK, http.StatusForbidden} {

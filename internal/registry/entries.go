@@ -1,0 +1,248 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/repertoire-skills/repertoire/internal/ard"
+	"github.com/repertoire-skills/repertoire/internal/wellknown"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/usage"
+)
+
+// namespace stands before the name of a skill in its identifier.
+const namespace = "skill"
+
+// entryOf returns the entry of a skill as it is indexed.
+func (v *visit) entryOf(e *search.Entry) ard.Entry {
+	out := ard.Entry{
+		Identifier: ard.Identifier(v.publisher, namespace, e.Name), DisplayName: e.Name, Type: ard.SkillZip, URL: v.archiveURL(e.Name, e.Digest),
+		Description: e.Description, Tags: e.Tags, RepresentativeQueries: ard.Queries(e.Examples), Version: e.Version,
+		Metadata: map[string]any{ard.SkillDigest: e.Digest, "source": e.Source, "tokens": e.Tokens},
+	}
+	for key, text := range map[string]string{"license": e.License, "author": e.Author, "compatibility": e.Compatibility} {
+		if text != "" {
+			out.Metadata[key] = text
+		}
+	}
+	return out
+}
+
+// archiveURL returns where the archive of a skill is while the skill has this digest.
+func (v *visit) archiveURL(name, digest string) string {
+	return v.Base + skillPath + name + "/" + strings.TrimPrefix(digest, "sha256:") + archiveSuffix
+}
+
+const archiveSuffix = ".zip"
+
+// installable reports whether clients could install a skill, as far as its index says. Packing it
+// tells the rest.
+func installable(e *search.Entry) bool {
+	return e.State == search.Offered && !e.Away && e.ShadowedBy == "" && e.ID == e.Name && skill.IsPortableName(e.Name) &&
+		e.File() == skill.FileNames[0] && strings.TrimSpace(e.Description) != "" && len(utf16.Encode([]rune(e.Description))) <= skill.MaxDescription
+}
+
+// entries returns the skills that clients could install, by name.
+func (x *Registry) entries(ctx context.Context, v *visit) ([]search.Entry, error) {
+	list, err := x.catalog.List(ctx, v.Agent, nil)
+	return slices.DeleteFunc(list, func(e search.Entry) bool { return !installable(&e) }), err
+}
+
+// maxPacked is how many digests of archives are remembered; then all are made anew.
+const maxPacked = 10_000
+
+// whole returns the entry of a skill as its source has it now, with the digest of its archive.
+func (x *Registry) whole(ctx context.Context, v *visit, e *search.Entry) (ard.Entry, error) {
+	key := [2]string{e.Name, e.Digest}
+	x.mu.Lock()
+	digest := x.packed[key]
+	x.mu.Unlock()
+	out := v.entryOf(e)
+	if digest == "" {
+		p, err := wellknown.Pack(ctx, x.catalog, *e, v.Agent)
+		if err != nil {
+			return ard.Entry{}, err
+		}
+		digest = p.Digest
+		x.remember([2]string{p.Name, p.Skill}, p.Digest)
+		out.URL, out.Metadata[ard.SkillDigest] = v.archiveURL(p.Name, p.Skill), p.Skill
+	}
+	out.Metadata[ard.Digest] = digest
+	return out, nil
+}
+
+func (x *Registry) remember(key [2]string, digest string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.packed) >= maxPacked {
+		clear(x.packed)
+	}
+	x.packed[key] = digest
+}
+
+// named returns the skill with a name, if the caller sees it and clients could install it.
+func (x *Registry) named(ctx context.Context, v *visit, name string) (search.Entry, error) {
+	if !skill.IsPortableName(name) {
+		return search.Entry{}, notFound()
+	}
+	e, err := x.catalog.Lookup(ctx, name, v.Agent)
+	if err == nil && (e.Name != name || !installable(&e)) {
+		err = notFound()
+	}
+	return e, err
+}
+
+// manifest serves all skills, and where they can be searched.
+func (x *Registry) manifest(r *http.Request, v *visit) (any, error) {
+	list, err := x.entries(r.Context(), v)
+	if err != nil {
+		return nil, err
+	}
+	m := ard.Manifest{SpecVersion: ard.SpecVersion, Host: &ard.Host{DisplayName: "Skills of " + v.publisher}}
+	m.Entries = append(m.Entries, ard.Entry{
+		Identifier: ard.Identifier(v.publisher, "registry", "skills"), DisplayName: "Skills", Type: ard.Registry, URL: v.Base,
+		Description:           "Searches the agent skills of this server, and returns those that fit a task.",
+		RepresentativeQueries: []string{"Which skill helps with this task?", "Find a skill for this kind of file"},
+	})
+	for i := range list {
+		m.Entries = append(m.Entries, v.entryOf(&list[i]))
+	}
+	return m, nil
+}
+
+// entry serves one entry by its identifier.
+func (x *Registry) entry(r *http.Request, v *visit) (any, error) {
+	id := r.PathValue("id")
+	publisher, ok := ard.Publisher(id)
+	if !ok {
+		return nil, invalid("this is no identifier of the form urn:air:DOMAIN:…:NAME")
+	}
+	name, ok := strings.CutPrefix(id, ard.Identifier(v.publisher, namespace, ""))
+	if !ok || publisher != v.publisher {
+		return nil, notFound()
+	}
+	e, err := x.named(r.Context(), v, name)
+	if err != nil {
+		return nil, err
+	}
+	return x.whole(r.Context(), v, &e)
+}
+
+// archive serves a skill as an archive, if it is still as its URL says.
+func (x *Registry) archive(r *http.Request, v *visit) (any, error) {
+	digest, isZip := strings.CutSuffix(r.PathValue("file"), archiveSuffix)
+	p, err := x.pack(r, v)
+	switch {
+	case err != nil:
+		return nil, err
+	case !isZip || len(digest) != 64:
+		return nil, notFound()
+	case p.Skill != "sha256:"+digest:
+		return nil, ard.NewError(http.StatusNotFound, "the skill %s has changed: ask for its entry again, and download what that names", p.Name)
+	}
+	v.Event.Kind, v.Event.Skills = usage.Loaded, usage.Named(p.Name)
+	return file{"application/zip", p.Zip}, nil
+}
+
+// index serves the index of one skill, as clients of well-known URLs read it.
+func (x *Registry) index(r *http.Request, v *visit) (any, error) {
+	p, err := x.pack(r, v)
+	if err != nil {
+		return nil, err
+	}
+	return p.Index("../../" + strings.TrimPrefix(p.Skill, "sha256:") + archiveSuffix), nil
+}
+
+// pack packs the skill in the path of a request. Some clients write its name twice, as NAME@NAME.
+func (x *Registry) pack(r *http.Request, v *visit) (p wellknown.Packed, err error) {
+	name, again, twice := strings.Cut(r.PathValue("name"), "@")
+	if twice && again != name {
+		return p, notFound()
+	}
+	e, err := x.named(r.Context(), v, name)
+	if err != nil {
+		return p, err
+	}
+	if p, err = wellknown.Pack(r.Context(), x.catalog, e, v.Agent); err == nil {
+		x.remember([2]string{p.Name, p.Skill}, p.Digest)
+	}
+	return p, err
+}
+
+// values returns what an entry has in a field. ok is false for a field that cannot be asked for.
+func values(e *ard.Entry, field string) (list []string, ok bool) {
+	switch field {
+	case "identifier":
+		return []string{e.Identifier}, true
+	case "displayName":
+		return []string{e.DisplayName}, true
+	case "type":
+		return []string{e.Type}, true
+	case "publisher":
+		publisher, _ := ard.Publisher(e.Identifier)
+		return []string{publisher}, true
+	case "version":
+		return one(e.Version), true
+	case "tags":
+		return e.Tags, true
+	case "capabilities":
+		return e.Capabilities, true
+	}
+	key, isMeta := strings.CutPrefix(field, "metadata.")
+	if isMeta {
+		if v, has := e.Metadata[key]; has {
+			return []string{fmt.Sprint(v)}, true
+		}
+	}
+	return nil, isMeta
+}
+
+func one(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+// knownFields is for messages.
+const knownFields = "identifier, displayName, type, publisher, version, tags, capabilities and metadata.KEY"
+
+// check returns what is wrong with a filter.
+func check(f ard.Filter) error {
+	for field := range f {
+		if _, ok := values(new(ard.Entry), field); !ok {
+			return invalid("this registry cannot filter by %q; it can by %s", field, knownFields)
+		}
+	}
+	return nil
+}
+
+// sameForAll are fields that all entries of a registry share.
+var sameForAll = [...]string{"type", "publisher", "capabilities"}
+
+// matches reports whether an entry has one of the values of each field of a filter. Case does not
+// count.
+func matches(e *ard.Entry, f ard.Filter) bool {
+	for field, wanted := range f {
+		has, _ := values(e, field)
+		if !slices.ContainsFunc(has, func(v string) bool {
+			return slices.ContainsFunc(wanted, func(w string) bool { return strings.EqualFold(v, w) })
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// isLeft reports whether an error is about one skill that clients could not read or that has gone,
+// so that others can still be served.
+func isLeft(err error) bool {
+	_, left := errors.AsType[*wellknown.OmittedError](err)
+	return left || errors.Is(err, skill.ErrNotFound)
+}
