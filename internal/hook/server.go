@@ -44,7 +44,7 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 		if text, err = textOf(s, p.Room); err != nil {
 			return got, err
 		}
-		got.Offers, got.Request = s.Skills, s.Because == ""
+		got.Offers = s.Skills
 		return got, nil
 	})
 	return text, err

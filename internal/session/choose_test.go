@@ -72,7 +72,7 @@ func TestBounded(t *testing.T) {
 	if len(s.Offers) != maxOffers || len(s.Offers[0].Name) != 1000-maxOffers {
 		t.Errorf("%d offers, the first has a name of %d", len(s.Offers), len(s.Offers[0].Name))
 	}
-	s.record(Prompt{Text: strings.Repeat("ä", 400) + "x"}, contextprovider.Block{})
+	s.record(Prompt{Text: strings.Repeat("ä", 400) + "x"}, contextprovider.Block{Skills: make([]search.Hit, 1)})
 	if got := s.Prompts[0]; len(got) != maxPrompt || strings.ToValidUTF8(got, "") != got {
 		t.Errorf("cut to %d bytes", len(got))
 	}

@@ -12,7 +12,7 @@ import (
 // A History is what a session has seen, as its client sends it to a server. So the server
 // remembers nothing, and another server may answer the next prompt.
 type History struct {
-	Prompts []string    // the last prompts, shortened
+	Prompts []string    // the one that a follow-up refers to, shortened; none if there is none
 	Offers  []api.Offer // what the session was offered or has loaded, the last one last
 }
 
@@ -46,6 +46,5 @@ func (m *Memory) Ask(ctx context.Context, p Prompt, ask func(History) (Answer, e
 
 // An Answer is what a session remembers of the answer to a prompt.
 type Answer struct {
-	Offers  []api.Offer // the skills that were offered
-	Request bool        // the prompt may be one that the next prompt refers to: it is no reply, command, log and so on
+	Offers []api.Offer // the skills that were offered
 }

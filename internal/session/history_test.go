@@ -18,7 +18,7 @@ func (k *talk) ask(turn, text string) (names []string) {
 	k.t.Helper()
 	must.Do(k.t, k.m.Ask(k.t.Context(), session.Prompt{Session: k.id, Turn: turn, Text: text}, func(told session.History) (session.Answer, error) {
 		b, err := told.Suggest(k.t.Context(), k.c, text, repertoire.Budget{ListPinned: true}, k.a)
-		got := session.Answer{Request: b.Kind == ""}
+		var got session.Answer
 		for _, h := range b.Skills {
 			names = append(names, h.Name)
 			got.Offers = append(got.Offers, api.Offer{Name: h.Name, Location: h.Location, Probability: h.Probability})

@@ -1,5 +1,5 @@
 // Package session remembers for each session of a client which skills it was offered, so
-// that none is offered twice, and its last prompts, so that a follow-up is understood.
+// that none is offered twice, and its last request, so that a follow-up is understood.
 //
 // The one rule: all that is remembered is one small file per session, for a day, and
 // losing it costs nothing else. Sessions of the clients of a server are no files.
@@ -89,7 +89,7 @@ const (
 // Suggest returns the block for a prompt, and remembers which skills it offers. It
 // leaves out skills that the session was offered or has loaded before, unless they are
 // much more relevant now. If a short prompt finds nothing by itself, Suggest searches
-// again with the prompts before it. It does not use Budget.Choose, and offers what is relevant.
+// again with the prompt before it that was offered something. It does not use Budget.Choose, and offers what is relevant.
 //
 // If another Suggest of the session is running, it waits for half of the time until the
 // deadline of ctx, without a deadline for a second, and then answers without memory.
@@ -130,15 +130,19 @@ func (s *state) suggest(ctx context.Context, c Catalog, text string, b contextpr
 	return block, nil
 }
 
-// followsUp reports whether a prompt found nothing and may refer to earlier prompts.
+// followsUp reports whether a prompt found nothing and may refer to an earlier prompt.
 func followsUp(text string, b contextprovider.Block) bool {
-	if len(b.Skills) > 0 || b.Kind != "" || b.Demand.Probability >= b.Threshold || len(text) > 1000 {
+	return len(b.Skills) == 0 && b.Kind == "" && b.Demand.Probability < b.Threshold && isShort(text)
+}
+
+// isShort reports whether a prompt says so little that it may refer to an earlier one.
+func isShort(text string) bool {
+	if len(text) > 1000 {
 		return false
 	}
 	terms := words.Terms(text)
 	slices.Sort(terms)
-	n := len(slices.Compact(terms))
-	return n > 0 && n <= fewTerms
+	return len(slices.Compact(terms)) <= fewTerms
 }
 
 // Load remembers that a session has the instructions of a skill, given by its name or
@@ -183,7 +187,7 @@ func (m *Memory) First(ctx context.Context, session, message string) bool {
 // state is what is remembered of one session.
 type state struct {
 	Turn    string      `json:"turn,omitempty"`    // hash of the prompt that was answered last
-	Prompts []string    `json:"prompts,omitempty"` // the last prompts, shortened
+	Prompts []string    `json:"prompts,omitempty"` // the last one that was offered something, shortened, if only short ones came after it
 	Offers  []api.Offer `json:"offers,omitempty"`
 	// Messages are hashes of the messages that First was asked about.
 	Messages []string `json:"messages,omitempty"`
@@ -193,7 +197,7 @@ type state struct {
 
 const (
 	maxOffers   = 256
-	maxPrompts  = 2
+	maxPrompts  = 1
 	maxPrompt   = 500 // bytes
 	maxMessages = 16
 )
@@ -243,7 +247,7 @@ func odds(p float64) float64 {
 
 // record remembers a prompt and the skills that were offered for it.
 func (s *state) record(p Prompt, b contextprovider.Block) {
-	got := Answer{Request: b.Kind == ""}
+	var got Answer
 	for _, h := range b.Skills {
 		got.Offers = append(got.Offers, api.Offer{Name: h.Name, Location: h.Location, Probability: h.Probability})
 	}
@@ -256,9 +260,11 @@ func (s *state) note(p Prompt, got Answer) {
 	for _, o := range got.Offers {
 		s.offer(o)
 	}
-	if got.Request {
-		s.Prompts = append(s.Prompts, tidy.Cut(p.Text, maxPrompt))
-		s.Prompts = s.Prompts[max(0, len(s.Prompts)-maxPrompts):]
+	switch {
+	case len(got.Offers) > 0:
+		s.Prompts = []string{tidy.Cut(p.Text, maxPrompt)}
+	case !isShort(p.Text): // it is about something else
+		s.Prompts = nil
 	}
 }
 

@@ -136,23 +136,30 @@ func TestForget(t *testing.T) {
 	k.want(k.say(totals), "spreadsheet-totals")
 }
 
-// TestFollowUp: two prompts that say too little find a skill together, but
-// neither a reply nor a longer prompt is taken for a follow-up.
+// TestFollowUp: a short prompt finds a skill together with the one before it that was offered something,
+// also after a reply, but neither a longer prompt nor one after something else does.
 func TestFollowUp(t *testing.T) {
-	const first = "the quarterly report of the marketing department looks wrong"
-	for second, want := range map[string][]string{
-		"see the spreadsheet": {"spreadsheet-totals"},
-		"yes please, go on":   nil,
-		"explain how volcanoes on Iceland erupt, where lava flows, and why geysers boil": nil,
-		"/compact": nil,
+	const first, other = totals, "explain how volcanoes on Iceland erupt, where lava flows, and why geysers boil"
+	for _, tt := range []struct {
+		prompts []string
+		want    []string // offered for the last one
+	}{
+		{[]string{first, "now the other file"}, []string{"spreadsheet-totals"}},
+		{[]string{first, "thanks", "/compact", "now the other file"}, []string{"spreadsheet-totals"}},
+		{[]string{first, "yes please, go on"}, nil},
+		{[]string{first, other}, nil},
+		{[]string{first, other, "now the other file"}, nil},
+		{[]string{other, "now the other file"}, nil},
+		{[]string{"the quarterly report of the marketing department looks wrong", "see the spreadsheet"}, nil},
 	} {
 		k := begin(t)
-		if alone := append(k.alone(first), k.alone(second)...); len(alone) > 0 {
-			t.Fatalf("%q or %q finds %v alone", first, second, alone)
+		var got []string
+		for _, text := range tt.prompts {
+			k.m.Forget(t.Context(), k.id, false) // else nothing is offered twice
+			got = k.say(text)
 		}
-		k.want(k.say(first))
-		if got := k.say(second); !slices.Equal(got, want) {
-			t.Errorf("%q: offered %v, want %v", second, got, want)
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%q: offered %v, want %v", tt.prompts, got, tt.want)
 		}
 	}
 }
