@@ -29,6 +29,7 @@ const (
 	SkillZip      = "application/agent-skills+zip"                  // a skill as an archive with SKILL.md at its top
 	SkillGzip     = "application/agent-skills+gzip"                 // the same as .tar.gz
 	SkillMarkdown = `text/markdown; profile="urn:air:agent-skills"` // a skill that is a SKILL.md alone
+	AnySkill      = "application/ai-skill"                          // a skill in any form: some clients ask for these
 	Registry      = "application/ai-registry+json"                  // a registry, whose base its URL is
 )
 
@@ -157,10 +158,10 @@ func (e *Entry) checkRest() error {
 	return nil
 }
 
-// IsSkill reports whether an entry is a skill in one of the three types.
+// IsSkill reports whether an entry is a skill.
 func (e *Entry) IsSkill() bool {
 	plain := strings.ReplaceAll(strings.ToLower(e.Type), " ", "")
-	return slices.Contains([]string{SkillZip, SkillGzip, strings.ReplaceAll(SkillMarkdown, " ", "")}, plain)
+	return slices.Contains([]string{SkillZip, SkillGzip, strings.ReplaceAll(SkillMarkdown, " ", ""), AnySkill, AnySkill + "+md"}, plain)
 }
 
 // Meta returns a text of the metadata, such as Digest; "" if there is none.

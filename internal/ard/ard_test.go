@@ -86,6 +86,17 @@ func TestIdentifier(t *testing.T) {
 	}
 }
 
+func TestIsSkill(t *testing.T) {
+	for kind, want := range map[string]bool{
+		ard.SkillZip: true, ard.SkillGzip: true, ard.SkillMarkdown: true, "text/markdown;profile=\"urn:air:agent-skills\"": true, ard.AnySkill: true,
+		"Application/AI-Skill+md": true, ard.Registry: false, "text/markdown": false, "": false,
+	} {
+		if e := (ard.Entry{Type: kind}); e.IsSkill() != want {
+			t.Errorf("%q is a skill: %t", kind, !want)
+		}
+	}
+}
+
 func TestQueries(t *testing.T) {
 	for n, want := range []int{0, 0, 2, 3, 4, 5, 5} {
 		if got := len(ard.Queries(make([]string, n))); got != want {

@@ -104,10 +104,10 @@ Prometheus.
 
 --audit FILE appends a line of JSON for each call of a tool, each file that was
 read, and for what the page has shown or done ("/ui/prompt", "/ui/skill",
-"/ui/approve" and so on): time, caller (the name of the token; else client, an
-address), agent, call, skills, file, proposal, session, failed; with
---audit-prompts also prompt. A line that the disk does not take is lost; the
-server goes on.`
+"/ui/approve" and so on) or the registry ("/search", "/skill/" and so on): time,
+caller (the name of the token; else client, an address), agent, call, skills,
+file, proposal, session, failed; with --audit-prompts also prompt. A line that
+the disk does not take is lost; the server goes on.`
 
 // mcpOptions are the flags of the command mcp.
 type mcpOptions struct {

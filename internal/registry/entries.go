@@ -104,16 +104,20 @@ func (x *Registry) manifest(r *http.Request, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := ard.Manifest{SpecVersion: ard.SpecVersion, Host: &ard.Host{DisplayName: "Skills of " + v.publisher}}
-	m.Entries = append(m.Entries, ard.Entry{
-		Identifier: ard.Identifier(v.publisher, "registry", "skills"), DisplayName: "Skills", Type: ard.Registry, URL: v.Base,
-		Description:           "Searches the agent skills of this server, and returns those that fit a task.",
-		RepresentativeQueries: []string{"Which skill helps with this task?", "Find a skill for this kind of file"},
-	})
+	m := ard.Manifest{SpecVersion: ard.SpecVersion, Host: &ard.Host{DisplayName: "Skills of " + v.publisher}, Entries: []ard.Entry{v.itself()}}
 	for i := range list {
 		m.Entries = append(m.Entries, v.entryOf(&list[i]))
 	}
 	return m, nil
+}
+
+// itself returns the entry of the registry.
+func (v *visit) itself() ard.Entry {
+	return ard.Entry{
+		Identifier: ard.Identifier(v.publisher, "registry", "skills"), DisplayName: "Skills", Type: ard.Registry, URL: v.Base,
+		Description:           "Searches the agent skills of this server, and returns those that fit a task.",
+		RepresentativeQueries: []string{"Which skill helps with this task?", "Find a skill for this kind of file"},
+	}
 }
 
 // entry serves one entry by its identifier.
@@ -122,6 +126,9 @@ func (x *Registry) entry(r *http.Request, v *visit) (any, error) {
 	publisher, ok := ard.Publisher(id)
 	if !ok {
 		return nil, invalid("this is no identifier of the form urn:air:DOMAIN:…:NAME")
+	}
+	if own := v.itself(); id == own.Identifier {
+		return own, nil
 	}
 	name, ok := strings.CutPrefix(id, ard.Identifier(v.publisher, namespace, ""))
 	if !ok || publisher != v.publisher {
@@ -227,10 +234,13 @@ func check(f ard.Filter) error {
 var sameForAll = [...]string{"type", "publisher", "capabilities"}
 
 // matches reports whether an entry has one of the values of each field of a filter. Case does not
-// count.
+// count, and a skill is also of the type for any skill.
 func matches(e *ard.Entry, f ard.Filter) bool {
 	for field, wanted := range f {
 		has, _ := values(e, field)
+		if field == "type" && e.IsSkill() {
+			has = append(has, ard.AnySkill)
+		}
 		if !slices.ContainsFunc(has, func(v string) bool {
 			return slices.ContainsFunc(wanted, func(w string) bool { return strings.EqualFold(v, w) })
 		}) {
