@@ -289,8 +289,8 @@ func TestJSON(t *testing.T) {
 		{"version", []string{"version"}, "date go platform revision version"},
 		{"version as a flag", []string{"--version"}, "date go platform revision version"},
 		{"paths", []string{"paths"}, "paths"},
-		{"status", []string{"status"}, "catalog clients held next offers skills sources usage verdict waiting"},
-		{"no command", nil, "catalog clients held next offers skills sources usage verdict waiting"},
+		{"status", []string{"status"}, "catalog clients held late next offers skills sources usage verdict waiting"},
+		{"no command", nil, "catalog clients held late next offers skills sources usage verdict waiting"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := object(t, call(t, 0, append(c.args, "--json")...))

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,10 +36,10 @@ To all other events nothing is answered. After PostToolUse (AfterTool) it knows
 which skills the model has read, and after PreCompact (PreCompress), or when a
 SessionStart follows a compaction, it forgets them.
 
-A session is not offered a skill twice, unless it is much more relevant later.
-A short prompt that finds nothing is taken together with those before it. What
-is remembered of a session lies in $REPERTOIRE_STATE, or the folder repertoire
-in your state folder, for a day.
+A session is not offered a skill twice, unless it is much more relevant later. A
+short prompt that finds nothing is taken together with the last one that was
+offered something. What is remembered of a session lies in $REPERTOIRE_STATE, or
+the folder repertoire in your state folder, for a day.
 
 Pinned skills of an agent are listed at the first prompt of a session. With
 --mcp-server the answer tells the model to load skills with the tool read_skill
@@ -46,14 +47,16 @@ of that MCP server, and has only the first sentence of each description ("form"
 in the configuration changes that); else it has descriptions and paths.
 
 The event names the project. The hook gives no answer after the deadline, which
-starts when the client has written the event; it waits 4 s for that. A project
-that was never seen starts from the index of another one: until its folders have
-been read, answers say that they are from a part of the catalog. When the index
-is not up to date, or does not know yet how prompts that need no skill rank in
-it, the hook starts "skills index" in the background.
+starts when the client has written the event; it waits 4 s for that. Without
+--deadline each answer of the last hour that was too late adds 200 ms, up to a
+second; "skills" tells how many there were. A project that was never seen starts
+from the index of another one: until its folders have been read, answers say
+that they are from a part of the catalog. When the index is not up to date, or
+does not know yet how prompts that need no skill rank in it, the hook starts
+"skills index" in the background.
 
 With --url the prompt goes to a server ("skills mcp --http"), with what the
-session was offered and the start of its last prompts. The server has two thirds
+session was offered and the start of its last request. The server has two thirds
 of the time; if it does not answer, the catalog of this machine does. --agent
 narrows what the server shows. The token is read from the environment variable
 that --token-env names.
@@ -85,6 +88,9 @@ func newHookCommand(e env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := e.session(cmd)
 			call.Arg = args[0]
+			if state, err := config.StateDir(); err == nil && !cmd.Flags().Changed("deadline") {
+				call.Deadline = hook.DeadlineNow(state, time.Now())
+			}
 			if err := server.answer(&call, s.agent); err != nil {
 				return err
 			}

@@ -46,6 +46,10 @@ than a moment ("skills doctor") is not checked.
   usage     whether the log of usage is on
   offers    the last ones: time, client, skills (IDs), and because (why the
             prompt wanted none, such as "reply")
+  prompts   what the last 50 got, if that is noted: all, skills (that got some),
+            silent (that got none, by why; "" where no skill stands out), late
+            (whose answer was too late for the client)
+  late      prompts of the last day whose answer was too late
   waiting   number of proposed changes that wait for your decision
   verdict   what is wrong, as "doctor --json" counts it: skills, unseen,
             confusing, author, setup, ignored, first and next
@@ -73,7 +77,7 @@ func runStatus(ctx context.Context, s *session, program string) error {
 	if _, err := s.options(); err != nil {
 		return err
 	}
-	look := status.Look{Open: s.openForStatus, Building: buildingIn(stateDir()), State: stateDir(),
+	look := status.Look{Open: s.openForStatus, Building: buildingIn(stateDir()), State: stateDir(), Late: hook.Late(stateDir()),
 		Mistakes: func(unusable error) []skill.Problem {
 			if unusable != nil {
 				return append(mistaken, mistakes(unusable)...)
@@ -314,11 +318,15 @@ func (s statusScreen) offers() []line {
 	case s.Catalog.State == status.Broken:
 		return nil
 	case !s.Usage:
-		return s.lines("Offers", "not noted; \"skills config set usage true\" notes them")
-	case len(s.Offers) == 0:
+		lines := s.lines("Offers", "not noted; \"skills config set usage true\" notes them")
+		if s.Late > 0 {
+			lines = append(lines, s.lines("", fmt.Sprintf("%s of the last day got no answer in time (hook.log); the hook waits longer now", count(s.Late, "prompt")))...)
+		}
+		return lines
+	case s.Prompts == nil:
 		return s.lines("Offers", "none yet")
 	}
-	var lines []line
+	lines := s.lines("Offers", said(s.Prompts))
 	for _, o := range s.Offers {
 		what := strings.Join(o.Skills, ", ")
 		if what == "" {
@@ -329,8 +337,27 @@ func (s statusScreen) offers() []line {
 		}
 		lines = append(lines, line{"", oneLine(fmt.Sprintf("%s, %s: %s", figures.Ago(s.now.Sub(o.Time)), cmp.Or(o.Client, "unknown"), what))})
 	}
-	lines[0].label = "Offers"
 	return lines
+}
+
+// said says what the last prompts got.
+func said(p *status.Prompts) string {
+	unwanted := 0
+	for why, n := range p.Silent {
+		if why != "" {
+			unwanted += n
+		}
+	}
+	text := fmt.Sprintf("of %s %d got skills", count(p.All, "prompt"), p.Skills)
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{unwanted, "wanted none"}, {p.Silent[""], "found none"}, {p.Late, "too late"}} {
+		if part.n > 0 {
+			text += fmt.Sprintf(", %d %s", part.n, part.what)
+		}
+	}
+	return text
 }
 
 func (s statusScreen) waiting() []line {

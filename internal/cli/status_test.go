@@ -25,9 +25,10 @@ func crowded() *status.Status {
 	for i := range 9 {
 		s.Sources = append(s.Sources, status.Source{Folder: fmt.Sprintf("/home/ann/%s/%d", strings.Repeat("a folder/", 12), i), Skills: 2000 + i})
 	}
-	for range 3 {
+	for range 2 {
 		s.Offers = append(s.Offers, status.Offer{Time: now.Add(-time.Hour), Client: "claude", Skills: strings.Fields(strings.Repeat("code-review ", 8))})
 	}
+	s.Prompts = &status.Prompts{All: 52, Skills: 17, Silent: map[string]int{"": 19, "reply": 6, "log": 5, "command": 3}, Late: 2}
 	return s
 }
 
@@ -68,7 +69,7 @@ func TestStatusScreen(t *testing.T) {
 		}
 	}
 	screen := statusScreen{crowded(), "repertoire", page{80, "/home/ann"}, time.Now()}.String()
-	for _, want := range []string{"16,201 skills offered, 3,900 not", " 4,015  in 2 more places", "1 hour ago, claude: code-review", "Proposals 12 changes", "at least 1,799 skills with flaws (\"repertoire", "\nNext      repertoire "} {
+	for _, want := range []string{"16,201 skills offered, 3,900 not", " 4,015  in 2 more places", "1 hour ago, claude: code-review", "of 52 prompts 17 got skills, 14 wanted none, 19 found none, 2 too late", "Proposals 12 changes", "at least 1,799 skills with flaws (\"repertoire", "\nNext      repertoire "} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("no %q in\n%s", want, screen)
 		}

@@ -26,7 +26,7 @@ import (
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
-// Deadline is the deadline of a hook whose command names none.
+// Deadline is the deadline of a hook whose command names none, while it is kept.
 const Deadline = 300 * time.Millisecond
 
 // A Call is one call of a hook. All fields but Patience, Server, Name, Ask, Index and Usage
@@ -201,7 +201,7 @@ func (r *run) respond(ctx context.Context, event []byte) Result {
 		}
 		return a.result
 	case <-ctx.Done():
-		r.log.Warn("too late for an answer", "deadline", r.Deadline)
+		r.log.Warn(tooLate, "deadline", r.Deadline)
 		return Result{}
 	}
 }

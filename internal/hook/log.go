@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 )
 
+// logName is the name of the log in the state folder.
+const logName = "hook.log"
+
 // maxLog is the size in bytes from which a log is renamed to one with the suffix ".1".
 const maxLog = 256 << 10
 
@@ -32,7 +35,7 @@ func (l logFile) open() (*os.File, error) {
 	return os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 }
 
-func (r *run) logFile() logFile { return logFile(filepath.Join(r.state, "hook.log")) }
+func (r *run) logFile() logFile { return logFile(filepath.Join(r.state, logName)) }
 
 func (r *run) logWriter() io.Writer {
 	if r.state == "" {

@@ -112,18 +112,42 @@ func (s *Status) addSource(src source.Source, skills int, away bool) {
 	}
 }
 
-// addOffers adds the last offers of the log of usage. A log that cannot be read has none.
-func (s *Status) addOffers(ctx context.Context, state string, agent *repertoire.Agent) {
+// addOffers adds the last offers of the log of usage, and counts what the last prompts got. A log that cannot be
+// read has none.
+func (s *Status) addOffers(ctx context.Context, agent *repertoire.Agent, l *Look) {
 	name := ""
 	if agent != nil {
 		name = agent.Name
 	}
-	events, _ := usage.New(state, usage.Options{}).Recent(ctx, name, offers)
-	for _, e := range events {
+	events, _ := usage.New(l.State, usage.Options{}).Recent(ctx, name, prompts)
+	if len(events) == 0 {
+		return
+	}
+	s.Prompts = &Prompts{All: len(events), Silent: make(map[string]int)}
+	for i, e := range events {
 		o := Offer{Time: e.Time, Client: e.Client, Skills: []string{}, Because: e.Because}
 		for _, used := range e.Skills {
 			o.Skills = append(o.Skills, used.ID)
 		}
-		s.Offers = append(s.Offers, o)
+		if i < offers {
+			s.Offers = append(s.Offers, o)
+		}
+		if len(o.Skills) > 0 {
+			s.Prompts.Skills++
+		} else {
+			s.Prompts.Silent[e.Because]++
+		}
 	}
+	s.Prompts.Late = since(l.Late, events[len(events)-1].Time)
+	s.Prompts.All += s.Prompts.Late
+}
+
+// since counts the times that are not before another.
+func since(times []time.Time, first time.Time) (n int) {
+	for _, t := range times {
+		if !t.Before(first) {
+			n++
+		}
+	}
+	return n
 }

@@ -25,9 +25,11 @@ type Status struct {
 	Held    int      `json:"held"`    // further skills: shadowed, disabled, refused, or without a command that they need
 	Sources []Source `json:"sources"` // in which there are skills, the first wins
 	Catalog Catalog  `json:"catalog"`
-	Usage   bool     `json:"usage"`   // the log of usage is on
-	Offers  []Offer  `json:"offers"`  // the last, the newest first
-	Waiting int      `json:"waiting"` // proposed changes that wait for a decision
+	Usage   bool     `json:"usage"`             // the log of usage is on
+	Offers  []Offer  `json:"offers"`            // the last, the newest first
+	Prompts *Prompts `json:"prompts,omitempty"` // what the last ones got; nil if that is not noted
+	Late    int      `json:"late"`              // prompts of the last day whose answer was too late for the client
+	Waiting int      `json:"waiting"`           // proposed changes that wait for a decision
 
 	Verdict   doctor.Verdict `json:"verdict"`             // of what is known without a look at the files of skills
 	Unchecked bool           `json:"unchecked,omitempty"` // the skills are so many, or shared, that Verdict leaves them out
@@ -96,13 +98,24 @@ type Look struct {
 	// Building reports whether another process indexes into this file.
 	Building func(db string) bool
 
-	Env   *setup.Env // whose clients; nil means that nothing can be known of clients
-	State string     // the state folder; "" means none
-	Most  int        // skills of the largest catalog whose skills are checked; 0 means 2,500, which take 50 ms
+	Env   *setup.Env  // whose clients; nil means that nothing can be known of clients
+	State string      // the state folder; "" means none
+	Late  []time.Time // when answers of a hook were too late, the oldest first
+	Most  int         // skills of the largest catalog whose skills are checked; 0 means 2,500, which take 50 ms
 }
 
-// offers is how many offers a Status has.
-const offers = 3
+// Prompts count what the last prompts got.
+type Prompts struct {
+	All    int            `json:"all"`    // at most 50, and those that were too late since the first of them
+	Skills int            `json:"skills"` // that got skills
+	Silent map[string]int `json:"silent"` // that got none, by why: "reply", "log" and so on; "" means that no skill stands out
+	Late   int            `json:"late"`   // whose answer was too late for the client
+}
+
+const (
+	offers  = 2  // that a Status lists
+	prompts = 50 // that it counts
+)
 
 // Gather returns how things stand.
 func Gather(ctx context.Context, l Look) (*Status, error) {
@@ -167,8 +180,9 @@ func (s *Status) catalog(ctx context.Context, c *repertoire.Catalog, agent *repe
 			s.Catalog.Heard = &shared.Heard
 		}
 	}
+	s.Late = since(l.Late, time.Now().Add(-24*time.Hour))
 	if l.State != "" && s.Usage {
-		s.addOffers(ctx, l.State, agent)
+		s.addOffers(ctx, agent, &l)
 	}
 	var found int
 	var err error

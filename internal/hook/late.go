@@ -1,0 +1,60 @@
+package hook
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// tooLate is the message in the log for an answer that came too late for the client.
+const tooLate = "too late for an answer"
+
+// How a deadline grows on a machine that is slow: clients wait for 5 s.
+const (
+	forgotten = time.Hour              // after which a late answer counts no more
+	longer    = 200 * time.Millisecond // for each that counts
+	longest   = time.Second
+)
+
+// DeadlineNow returns the deadline of a hook whose command names none: longer if answers were too late
+// lately. state is the folder of the log; "" means that nothing is known.
+func DeadlineNow(state string, now time.Time) time.Duration {
+	d := Deadline
+	for _, at := range Late(state) {
+		if now.Sub(at) < forgotten {
+			d = min(d+longer, longest)
+		}
+	}
+	return d
+}
+
+// tail is how many bytes at the end of the log Late reads.
+const tail = 32 << 10
+
+// Late returns when answers were too late, as the end of the log in a state folder has it, the oldest first.
+func Late(state string) (times []time.Time) {
+	if state == "" {
+		return nil
+	}
+	f, err := os.Open(filepath.Join(state, logName))
+	if err != nil {
+		return nil // no hook has had anything to tell
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > tail {
+		_, _ = f.Seek(-tail, io.SeekEnd) // or else all of it, which is bounded too
+	}
+	data, _ := io.ReadAll(io.LimitReader(f, 2*maxLog)) // what can be read
+	for line := range bytes.Lines(data) {
+		text, ok := strings.CutPrefix(string(line), "time=")
+		stamp, rest, _ := strings.Cut(text, " ")
+		at, err := time.Parse(time.RFC3339Nano, stamp)
+		if ok && err == nil && strings.Contains(rest, `msg="`+tooLate+`"`) {
+			times = append(times, at)
+		}
+	}
+	return times
+}
