@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"os/exec"
 	"strings"
@@ -63,6 +65,10 @@ func TestTokensOfNodes(t *testing.T) {
 	secret := run("token", "add", "ann", "--agent", "keeper")
 	t.Log("added, heard after", until(a, "wrong", 401), until(b, "wrong", 401), until(a, secret, 400))
 	until(b, secret, 400) // there is no session
+	one := registryOf(t, a, secret)
+	if other := registryOf(t, b, secret); one != other || !strings.Contains(one, ":skill:cat") || strings.Contains(one, ":skill:post") {
+		t.Errorf("the registries of two nodes are %s and %s", one, other)
+	}
 	pgtest.Exec(t, url, `DO $$ DECLARE n int; BEGIN
 		SELECT count(*) INTO n FROM pg_stat_activity WHERE query LIKE '%compares to notice changes%' AND pid <> pg_backend_pid();
 		IF n <> 2 THEN RAISE EXCEPTION 'two nodes watch with % connections', n; END IF;
@@ -92,4 +98,22 @@ func TestTokensOfNodes(t *testing.T) {
 	if status, body := get(t, strings.TrimSuffix(b.url, "/mcp")+"/readyz"); status != http.StatusOK || !strings.Contains(body, `"state":"stale"`) {
 		t.Errorf("%d, %s", status, body)
 	}
+}
+
+// registryOf returns what the registry of a node says of the skill cat, and its archive, with a word
+// instead of its address.
+func registryOf(t *testing.T, s *httpServer, secret string) string {
+	t.Helper()
+	base := strings.TrimSuffix(s.url, "/mcp") + "/t/" + secret
+	_, list := get(t, base+"/agents")
+	status, one := get(t, base+"/agents/urn%3Aair%3Aagent.localhost%3Askill%3Acat")
+	at, _ := object(t, one)["url"].(string)
+	if status != http.StatusOK || at == "" {
+		t.Fatalf("%d, %s", status, one)
+	}
+	status, zip := get(t, at)
+	if digest := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(zip))); status != http.StatusOK || !strings.Contains(one, digest) {
+		t.Errorf("the archive is %s, and the entry %s", digest, one)
+	}
+	return strings.ReplaceAll(list+one, base, "here")
 }
