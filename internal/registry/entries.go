@@ -106,10 +106,25 @@ func (x *Registry) manifest(r *http.Request, v *visit) (any, error) {
 	}
 	m := ard.Manifest{SpecVersion: ard.SpecVersion, Host: &ard.Host{DisplayName: "Skills of " + v.publisher}, Entries: []ard.Entry{v.itself()}}
 	for i := range list {
-		m.Entries = append(m.Entries, v.entryOf(&list[i]))
+		if len(list) > maxWhole {
+			m.Entries = append(m.Entries, v.entryOf(&list[i]))
+			continue
+		}
+		e, err := x.whole(r.Context(), v, &list[i])
+		if err != nil && !isLeft(err) {
+			return nil, err
+		}
+		if err == nil {
+			m.Entries = append(m.Entries, e)
+		}
 	}
 	return m, nil
 }
+
+// maxWhole is how many skills a manifest may have for which all files are read, so that it tells the
+// digests of their archives and leaves out what cannot be packed: a second or two at first, and then
+// only for skills that change.
+const maxWhole = 2000
 
 // itself returns the entry of the registry.
 func (v *visit) itself() ard.Entry {

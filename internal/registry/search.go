@@ -239,18 +239,25 @@ func (x *Registry) list(r *http.Request, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := make([]ard.Entry, 0, len(all))
-	for i := range all {
-		if e := v.entryOf(&all[i]); matches(&e, f) {
-			list = append(list, e)
-		}
-	}
+	list := slices.DeleteFunc(all, func(s search.Entry) bool {
+		e := v.entryOf(&s)
+		return !matches(&e, f)
+	})
 	if strings.HasSuffix(order, " DESC") {
 		slices.Reverse(list)
 	}
 	from := min(p.start, len(list))
 	to := min(from+size, len(list))
-	out := ard.ListResponse{Items: list[from:to], Total: len(list)}
+	out := ard.ListResponse{Items: make([]ard.Entry, to-from), Total: len(list)}
+	for i := range out.Items {
+		s := &list[from+i]
+		if out.Items[i], err = x.whole(r.Context(), v, s); isLeft(err) { // it counts in the total
+			out.Items[i], err = v.entryOf(s), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	if to < len(list) {
 		p.start = to
 		out.PageToken = p.token()
