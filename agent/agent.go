@@ -131,7 +131,7 @@ type Config struct {
 	Long int
 
 	// Offer are the names of the tools that a model is offered; nil means read_skill,
-	// search_skills, list_skills, read_skill_resource, search_skill_files, run_skill_script and
+	// search_skills, list_skills, read_skill_resource, search_skill_files, find_skills, run_skill_script and
 	// those in More. All are answered, also those that only other hosts know, such as get_skill and load_skill.
 	Offer []string
 
@@ -141,6 +141,11 @@ type Config struct {
 	// Agents are those to whose scope a search may narrow the whole catalog, by name; nil
 	// means none. A configuration with an Agent ignores them.
 	Agents []*search.Agent
+
+	// Find finds skills beyond the catalog for the tool find_skills, and returns what a model reads
+	// of them, and the same for programs. It sends the query to others, so set it only if the user
+	// allows that. nil means that there is no such tool.
+	Find func(ctx context.Context, q search.Query) (text string, data any, err error)
 
 	// Suggest makes the block of suggest_skills; nil means Catalog.Block.
 	Suggest func(ctx context.Context, p Prompt) (contextprovider.Block, error)

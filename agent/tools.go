@@ -24,6 +24,7 @@ type builtin struct {
 	json   bool       // it answers with a JSON object, also if a call fails
 	runs   bool       // it needs an executor
 	shell  bool       // it needs an executor that is a shell
+	finds  bool       // it needs Config.Find
 	listed bool       // its description lists skills
 }
 
@@ -84,6 +85,10 @@ func (c *Config) builtins() []builtin {
 			{Name: "query", Aliases: queryNames, Required: true, Text: "what the files should say something about"},
 			inside, {Name: "path", Aliases: file[1].Aliases, Text: "the only file of it to search"},
 		}}, usual: true, do: searchFiles},
+		{kind: usage.Searched, Row: tool.Row{Name: "find_skills", Title: "Find skills in registries", Text: findText, Open: true, Params: []tool.Param{
+			{Name: "query", Aliases: queryNames, Required: true, Text: "what is to be done, in a few words; it is sent to others, so leave out names, figures and secrets"},
+			{Name: "limit", Kind: tool.Number, Text: "most skills to return, 1 to 50; 8 if left out"},
+		}}, usual: true, finds: true, do: findSkills},
 		{kind: usage.Ran, Row: tool.Row{Name: "run_skill_script", Text: runHelp, Writes: true, Destroys: true, Params: []tool.Param{skillParam,
 			{Name: "command", Aliases: []string{"cmd", "script"}, Required: true, Text: "the script with its arguments as in a shell, such as scripts/fill.py --all form.pdf"},
 			{Name: "args", Aliases: []string{"arguments", "argv"}, Kind: tool.Texts, Text: "further arguments, each as it is"},
@@ -127,6 +132,8 @@ Write the query as one sentence about what is to be done and with what, in the u
 
 	suggestText = `The skills that a user's prompt wants, as a block of text for the model's context, if it wants any. Made for clients that call it for every prompt, such as a hook: these give a session, and then a prompt that wants no skill gets an empty text, and a skill is suggested once. To look for a skill yourself, call search_skills: that also finds skills that fit less surely.`
 
+	findText = `Find skills that are not installed, in registries that the user has configured. Call it only when search_skills finds nothing that fits, and the user would want a skill for the task. The query is sent to these registries. What it returns is by strangers: nothing of it is installed or loaded, and only the user decides to install it.`
+
 	listText = `Browse the catalog of skills a page at a time: all by name, or with a query those that have to do with it, best first; of a tag or a source if one is given. Call this when the user asks what skills there are. To find a skill for a task, call search_skills instead: it returns only what fits.`
 
 	resourceHelp = `Read a file of a skill, such as references/forms.md or scripts/fill.py, as it is on disk now. Call it when the instructions of a loaded skill refer to the file; the path is relative to the skill's folder. Of a long file ask for the lines that matter, such as "10-40". A script is usually better run where it is than read.`
@@ -166,7 +173,8 @@ func noneStandsOut(n int) string {
 const loadIntro = "The tool read_skill returns the instructions of each by its name."
 
 // Tools returns what a model may call for a prompt: Config.Offer, or read_skill, search_skills,
-// list_skills, read_skill_resource, search_skill_files and, if there is an Executor, run_skill_script. The description
+// list_skills, read_skill_resource, search_skill_files and, if there is a Find, find_skills, and, if
+// there is an Executor, run_skill_script. The description
 // of read_skill lists the skills that fit the prompt, within Config.Budget; for the prompt "",
 // as many of all skills as the budget has room for. A program passes the calls to Agent.Call.
 func (a *Agent) Tools(ctx context.Context, prompt string) ([]Tool, error) {
@@ -223,7 +231,7 @@ func (a *Agent) offered(list *string, stay bool) ([]Tool, error) {
 		if a.cfg.Offer != nil {
 			wanted = slices.Contains(a.cfg.Offer, r.Name)
 		}
-		if _, isShell := a.cfg.Executor.(sandbox.Shell); !wanted || r.runs && a.cfg.Executor == nil || r.shell && !isShell {
+		if _, isShell := a.cfg.Executor.(sandbox.Shell); !wanted || r.runs && a.cfg.Executor == nil || r.shell && !isShell || r.finds && a.cfg.Find == nil {
 			continue
 		}
 		t := r.Define()

@@ -18,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/sandbox"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -352,5 +353,35 @@ func TestTell(t *testing.T) {
 				t.Errorf("%v with %q: %+v, want %q", tt.err, tells, got, want)
 			}
 		}
+	}
+}
+
+// TestFind: find_skills is there only if a program gives it something to ask, also for those who
+// call it without a definition.
+func TestFind(t *testing.T) {
+	c, _ := toolCatalog(t, toolSkills)
+	clerk := &repertoire.Agent{Name: "clerk"}
+	closed := newAgent(t, agent.Config{Catalog: c, Offer: []string{"find_skills"}})
+	tools, err := closed.Tools(t.Context(), "")
+	must.Do(t, err)
+	if r := closed.Call(t.Context(), "find_skills", `{"query": "x"}`); len(tools) != 0 || !strings.Contains(r.Failed, "has not allowed to look for skills beyond this machine") {
+		t.Errorf("tools %v, reply %+v", tools, r)
+	}
+	var asked []search.Query
+	open := newAgent(t, agent.Config{Catalog: c, Agent: clerk, Find: func(_ context.Context, q search.Query) (string, any, error) {
+		asked = append(asked, q)
+		return "found", len(asked), nil
+	}})
+	tools, err = open.Tools(t.Context(), "")
+	must.Do(t, err)
+	if !slices.ContainsFunc(tools, func(d agent.Tool) bool { return d.Name == "find_skills" && d.Open }) {
+		t.Errorf("tools %v", tools)
+	}
+	r := open.Call(t.Context(), "find_skills", `{"task": "fill in forms", "limit": 3}`)
+	if r.Text != "found" || r.Data != 1 || asked[0].Text != "fill in forms" || asked[0].Limit != 3 || asked[0].Agent != clerk || r.Kind != usage.Searched {
+		t.Errorf("reply %+v to %+v", r, asked)
+	}
+	if r := open.Call(t.Context(), "find_skills", `{"query": "x", "limit": 51}`); r.Failed == "" || len(asked) != 1 {
+		t.Errorf("reply %+v", r)
 	}
 }

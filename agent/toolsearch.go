@@ -112,6 +112,20 @@ func searchSkills(ctx context.Context, s *acts, in tool.Arguments) (Reply, error
 	return Reply{Text: withCaveat(r.text(), answer.Caveat(), r.Partial), Data: r}, nil
 }
 
+// findSkills asks Config.Find. What a query is answered with is no use of a skill that is here.
+func findSkills(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) {
+	limit := in.Number("limit")
+	switch {
+	case s.cfg.Find == nil:
+		return Reply{}, &tool.Problem{Fact: "The user has not allowed to look for skills beyond this machine", Hint: "search_skills finds those that are here"}
+	case limit < 0 || limit > maxHits:
+		return Reply{}, &tool.Problem{Fact: fmt.Sprintf("Argument limit is %d; it is 1 to %d", limit, maxHits)}
+	}
+	q := search.Query{Text: in.Text("query"), Limit: cmp.Or(limit, usualHits), Agent: s.cfg.Agent, Fitting: true, Least: search.WorthReading}
+	text, data, err := s.cfg.Find(ctx, q)
+	return Reply{Text: text, Data: data}, err
+}
+
 // narrowed returns the scope of a search. A name may narrow the scope of the agent, but never
 // widen it.
 func (c *Config) narrowed(name string) (*search.Agent, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/install/remote"
 	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // A wish says what of a source is wanted.
@@ -64,6 +65,8 @@ func (in *Installer) fetch(ctx context.Context, st *stage, s Source, w wish) (fe
 		f, err = in.fetchFolder(s)
 	case Archive:
 		f, err = in.fetchArchive(ctx, st, s)
+	case Registry:
+		f, err = in.fetchRegistry(ctx, st, s)
 	default:
 		f, err = in.fetchSite(ctx, st, s, w)
 	}
@@ -148,21 +151,55 @@ func (in *Installer) fetchFolder(s Source) (fetched, error) {
 }
 
 func (in *Installer) fetchArchive(ctx context.Context, st *stage, s Source) (f fetched, err error) {
-	f.dir = st.fetched()
 	file, sig := s.Origin, s.Origin+".minisig"
 	if !s.IsLocal() {
 		file, sig = st.archive(), st.archive()+".minisig"
-		if err := in.download(ctx, s.Origin, file, sig); err != nil {
+		if err := in.download(ctx, remote.File{URL: s.Origin}, file, sig); err != nil {
 			return f, err
 		}
 	}
 	if f.signature, err = in.verifyFile(file, sig); err != nil {
 		return f, err
 	}
+	return f, in.unpack(ctx, st, &f, file)
+}
+
+// unpack unpacks an archive into a stage.
+func (in *Installer) unpack(ctx context.Context, st *stage, f *fetched, file string) error {
+	f.dir = st.fetched()
 	l := *cmp.Or(in.opts.Limits, new(unpack.Limits))
 	l.Refused = func(e *unpack.Error) { f.refused = append(f.refused, e) }
-	err = unpack.Archive(ctx, file, f.dir, &l)
-	return f, err
+	return unpack.Archive(ctx, file, f.dir, &l)
+}
+
+// fetchRegistry gets what a registry has under a name now. It passes the gates of any archive, and
+// if the registry has said a digest, that one.
+func (in *Installer) fetchRegistry(ctx context.Context, st *stage, s Source) (f fetched, err error) {
+	if in.opts.Ask == nil {
+		return f, errors.New("no registry is configured here")
+	}
+	from, err := in.opts.Ask(ctx, s.Origin)
+	if err != nil {
+		return f, err
+	}
+	file, sig := st.archive(), st.archive()+".minisig"
+	if err := in.download(ctx, from, file, sig); err != nil {
+		return f, err
+	}
+	if err := from.Verify(file); err != nil {
+		return f, err
+	}
+	if f.signature, err = in.verifyFile(file, sig); err != nil {
+		return f, err
+	}
+	if !from.Plain {
+		return f, in.unpack(ctx, st, &f, file)
+	}
+	f.dir = st.fetched()
+	if err := os.Mkdir(f.dir, 0o700); err != nil {
+		return f, err
+	}
+	return f, os.Rename(file, filepath.Join(f.dir, skill.FileNames[0]))
 }
 
 // below returns the folders of a source in which skills are searched.
@@ -214,16 +251,17 @@ func (f fetched) find(ctx context.Context, subs []string) ([]found, error) {
 	return all, nil
 }
 
-// download gets an archive, and its signature if one is asked for.
-func (in *Installer) download(ctx context.Context, url, file, sig string) error {
-	if err := remote.Download(ctx, url, file, nil); err != nil || len(in.keys) == 0 {
+// download gets a file, and its signature if one is asked for.
+func (in *Installer) download(ctx context.Context, from remote.File, file, sig string) error {
+	l := &remote.Limits{Key: from.Key}
+	if err := remote.Download(ctx, from.URL, file, l); err != nil || len(in.keys) == 0 {
 		return err
 	}
-	before, query, _ := strings.Cut(url, "?")
+	before, query, _ := strings.Cut(from.URL, "?")
 	if query != "" {
 		query = "?" + query
 	}
-	if err := remote.Download(ctx, before+".minisig"+query, sig, nil); err != nil {
+	if err := remote.Download(ctx, before+".minisig"+query, sig, l); err != nil {
 		return fmt.Errorf("%w (trust.keys asks for a signature)", err)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/repertoire-skills/repertoire/install/remote"
 	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -31,6 +32,9 @@ type Options struct {
 	// Inspect returns what may be wrong with a skill that skill.Check does not know,
 	// given its folder. nil means nothing.
 	Inspect func(ctx context.Context, s *skill.Skill, folder string) []skill.Problem
+	// Ask returns the file that a registry has now, given the Origin of a Source of the kind
+	// Registry. nil means that there are no registries.
+	Ask func(ctx context.Context, origin string) (remote.File, error)
 	// Limits are what a skill may be. nil means the limits of package unpack.
 	Limits *unpack.Limits
 	// Aside is the folder for copies of skills that were edited here and then replaced.

@@ -20,10 +20,11 @@ type Kind string
 
 // The kinds of sources.
 const (
-	Git     Kind = "git"     // a repository
-	Folder  Kind = "folder"  // a folder on this machine
-	Archive Kind = "archive" // a file on this machine or a server
-	Site    Kind = "site"    // a server with /.well-known/agent-skills/index.json
+	Git      Kind = "git"      // a repository
+	Folder   Kind = "folder"   // a folder on this machine
+	Archive  Kind = "archive"  // a file on this machine or a server
+	Site     Kind = "site"     // a server with /.well-known/agent-skills/index.json
+	Registry Kind = "registry" // what a registry has under a name, see Options.Ask
 )
 
 // A Source is where skills are installed from.
@@ -65,6 +66,7 @@ func isArchive(name string) bool {
 //     show in a browser
 //   - a URL or path that ends with .zip, .tar.gz, .tgz or .skill: an archive
 //   - https://host, or the URL of its index of skills: a site
+//   - registry+https://host/-/name: what a registry has under a name
 //   - ./folder, ../folder, /folder, ~/folder, folder: a folder
 func ParseSource(text string) (Source, error) {
 	s, err := parseSource(text)
@@ -82,6 +84,8 @@ func parseSource(text string) (Source, error) {
 		return Source{}, errors.New("it begins with a hyphen; write ./ before the name of a folder")
 	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }):
 		return Source{}, errors.New("it has control characters")
+	case strings.HasPrefix(text, registryPrefix):
+		return parseRegistry(text)
 	case isHelper(text):
 		return Source{}, errors.New("a helper of git (\"name::\") could run any program; use https, ssh or file")
 	case strings.Contains(text, "://"):
@@ -96,6 +100,22 @@ func parseSource(text string) (Source, error) {
 		return parsePath(text)
 	}
 	return parseShort(text)
+}
+
+// What a source of the kind Registry is made of: the prefix, the base of the registry, the mark,
+// and the name, which is never part of a path or a URL here.
+const (
+	registryPrefix = "registry+"
+	registryMark   = "/-/"
+)
+
+func parseRegistry(text string) (Source, error) {
+	base, name, ok := strings.Cut(strings.TrimPrefix(text, registryPrefix), registryMark)
+	u, err := url.Parse(base)
+	if err != nil || !ok || name == "" || u.RawQuery != "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return Source{}, errors.New("this is no source of a registry")
+	}
+	return Source{Kind: Registry, Origin: text}, checkURL(u)
 }
 
 // isHelper reports whether git would run a helper for a text: what stands before "::" is

@@ -66,6 +66,10 @@ type Options struct {
 	// Suggest makes the block of suggest_skills; nil means Catalog.Block.
 	Suggest func(ctx context.Context, p Prompt, a *search.Agent) (contextprovider.Block, error)
 
+	// Find finds skills beyond the catalog for the tool find_skills, see agent.Config; nil means
+	// that there is no such tool.
+	Find func(ctx context.Context, q search.Query) (text string, data any, err error)
+
 	// Introduce returns what a session should know of the catalog at its start, if models
 	// reach this server by that name; nil means nothing.
 	Introduce func(ctx context.Context, server string) (string, error)

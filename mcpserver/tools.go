@@ -26,12 +26,13 @@ type toolbox struct {
 	session atomic.Pointer[string] // the session that suggest_skills was last called with
 }
 
-// listedTools are the tools that every server lists. It answers all of the table.
-var listedTools = []string{"search_skills", "suggest_skills", "read_skill", "read_skill_resource", "search_skill_files", "list_skills"}
+// listedTools are the tools that a server lists, find_skills only with Options.Find. It answers all
+// of the table.
+var listedTools = []string{"search_skills", "suggest_skills", "read_skill", "read_skill_resource", "search_skill_files", "list_skills", "find_skills"}
 
 func newToolbox(c Catalog, o *Options, used *recent) *toolbox {
 	t := &toolbox{opts: o, used: used, runs: newRuns(o, used)}
-	cfg := agent.Config{Catalog: c, Agent: o.Agent, Agents: o.Agents, More: proposalRows(o), Long: max(0, cmp.Or(o.Long, DefaultLong)), Offer: slices.Clone(listedTools), Suggest: t.suggest,
+	cfg := agent.Config{Catalog: c, Agent: o.Agent, Agents: o.Agents, More: proposalRows(o), Long: max(0, cmp.Or(o.Long, DefaultLong)), Offer: slices.Clone(listedTools), Suggest: t.suggest, Find: o.Find,
 		Tell: func(ctx context.Context, err error) string {
 			return shown(ctx, o.Logger, eventOf(ctx).Call, err).Error()
 		},
@@ -56,7 +57,7 @@ func (t *toolbox) addTo(s *mcp.Server) {
 		panic(err) // unreachable: the names are those of the table
 	}
 	for i := range list {
-		s.AddTool(toolOf(&list[i], false), t.call)
+		s.AddTool(toolOf(&list[i], list[i].Open), t.call)
 	}
 	if t.runs != nil {
 		t.runs.addTo(s)

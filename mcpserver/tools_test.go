@@ -19,6 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/mcpserver"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -400,5 +401,23 @@ func TestSchemaHolds(t *testing.T) {
 	}
 	if _, err := json.Marshal(r); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFindListed: find_skills is listed only where the server has something to ask, and is said to
+// reach beyond this machine.
+func TestFindListed(t *testing.T) {
+	found := func(context.Context, search.Query) (string, any, error) { return "- pdf (registry hub)", nil, nil }
+	k := serve(t, few(), "", func(_ *repertoire.Config, o *mcpserver.Options) { o.Find = found })
+	c := k.connect(t, true)
+	for _, v := range c.must("tools/list", nil)["tools"].([]any) {
+		tool := v.(object)
+		if open := tool["annotations"].(object)["openWorldHint"]; (tool["name"] == "find_skills") != open.(bool) {
+			t.Errorf("%s: openWorldHint %v", tool["name"], open)
+		}
+	}
+	r := c.must("tools/call", object{"name": "find_skills", "arguments": object{"query": "pdf"}})
+	if text := r["content"].([]any)[0].(object)["text"]; text != "- pdf (registry hub)" {
+		t.Errorf("text %v", text)
 	}
 }

@@ -28,6 +28,7 @@ type Row struct {
 
 	Writes   bool // a call changes something
 	Destroys bool // a call may remove something
+	Open     bool // a call reaches beyond this machine
 	Output   any  // a value of the type of the data that Do returns; nil means that there is only text
 
 	// Do answers a call with a text for the model, and the same as data for programs. An error
@@ -44,12 +45,13 @@ type Definition struct {
 
 	Writes   bool               // a call changes something
 	Destroys bool               // a call may remove something
+	Open     bool               // a call reaches beyond this machine
 	Output   *jsonschema.Schema // of the data for programs; nil means that there is none
 }
 
 // Define returns the definition of the tool.
 func (r *Row) Define() Definition {
-	return Definition{Name: r.Name, Title: r.Title, Description: r.Text, Parameters: schemaOf(r.Params), Writes: r.Writes, Destroys: r.Destroys, Output: outputOf(r.Output)}
+	return Definition{Name: r.Name, Title: r.Title, Description: r.Text, Parameters: schemaOf(r.Params), Writes: r.Writes, Destroys: r.Destroys, Open: r.Open, Output: outputOf(r.Output)}
 }
 
 // A Param is a parameter of a tool.

@@ -28,6 +28,7 @@ type Limits struct {
 	Bytes     int64          // of one file; 0 means 50 MiB
 	Stall     time.Duration  // in which at least 1 KiB must arrive; 0 means 30 s
 	Redirects int            // 0 means 5; a negative number means none
+	Key       string         // sent to the host of the address, and to no other; "" means none
 	Unpack    *unpack.Limits // of what is unpacked; nil means the limits of package unpack
 }
 
@@ -43,6 +44,27 @@ const (
 	progress = 1 << 10   // bytes that must arrive within Limits.Stall
 	longest  = time.Hour // that a download may take in any case
 )
+
+// A File is a skill on a server: an archive, or a SKILL.md alone.
+type File struct {
+	URL    string
+	Digest string // "sha256:<hex>" of it; "" means that nobody says one
+	Plain  bool   // it is a SKILL.md
+	Key    string // see Limits
+}
+
+// Verify returns an error if the file that was downloaded to a path has another digest than
+// the index of a site or a registry says.
+func (f File) Verify(path string) error {
+	if f.Digest == "" {
+		return nil
+	}
+	got, err := Digest(path)
+	if err == nil && got != f.Digest {
+		err = fmt.Errorf("%s has the digest %s, and the index says %s; the file was changed, or the site is being updated", endpoint.Shown(f.URL), got, f.Digest)
+	}
+	return err
+}
 
 // Download writes what a server has at a URL into the file to, whose folder must exist. The file
 // appears with its whole content or not at all. The URL begins with https://, or with
@@ -124,6 +146,9 @@ func (r *response) get(u *url.URL) error {
 		return err
 	}
 	req.Header.Set("User-Agent", "repertoire")
+	if r.limits.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+r.limits.Key)
+	}
 	resp, err := newClient(r.limits.Redirects).Do(req)
 	if err != nil {
 		return r.cause(err)
@@ -196,6 +221,8 @@ func newClient(redirects int) *http.Client {
 			return fmt.Errorf("the server redirects more than %d times", redirects)
 		case req.URL.Scheme != via[0].URL.Scheme:
 			return fmt.Errorf("the server redirects from %s to %s", via[0].URL.Scheme, endpoint.Shown(req.URL.String()))
+		case req.URL.Host != via[0].URL.Host:
+			req.Header.Del("Authorization") // net/http would send it to subdomains and other ports
 		}
 		return check(req.URL)
 	}}

@@ -151,3 +151,34 @@ func TestDownloadCancelled(t *testing.T) {
 		t.Errorf("%v; left %v", err, left)
 	}
 }
+
+// TestKey: a key goes to the host of the address, also after a redirect there, and to no other.
+func TestKey(t *testing.T) {
+	var seen []string
+	var other string
+	see := func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.URL.Path+" "+r.Header.Get("Authorization"))
+		switch r.URL.Path {
+		case "/here":
+			http.Redirect(w, r, "/file", http.StatusFound)
+		case "/there":
+			http.Redirect(w, r, other+"/file", http.StatusFound)
+		default:
+			fmt.Fprint(w, "text")
+		}
+	}
+	one := serve(t, see)
+	other = serve(t, see)
+	to := filepath.Join(t.TempDir(), "f")
+	for _, path := range []string{"/here", "/there"} {
+		must.Do(t, remote.Download(t.Context(), one+path, to, &remote.Limits{Key: "hunter22"}))
+	}
+	if got := strings.Join(seen, "\n"); got != "/here Bearer hunter22\n/file Bearer hunter22\n/there Bearer hunter22\n/file " {
+		t.Errorf("seen:\n%s", got)
+	}
+	file := remote.File{URL: one + "/file", Digest: "sha256:" + strings.Repeat("0", 64)}
+	if err := file.Verify(to); err == nil || !strings.Contains(err.Error(), "and the index says sha256:000") {
+		t.Errorf("error %v", err)
+	}
+	must.Do(t, remote.File{}.Verify(to))
+}

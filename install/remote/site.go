@@ -188,12 +188,8 @@ func (s *Site) fetch(ctx context.Context, one Listed, to string) error {
 	if err := Download(ctx, one.URL, file, &s.limits); err != nil {
 		return err
 	}
-	got, err := Digest(file)
-	if err != nil {
+	if err := (File{URL: one.URL, Digest: one.Digest}).Verify(file); err != nil {
 		return err
-	}
-	if got != one.Digest {
-		return fmt.Errorf("%s has the digest %s, and the index says %s; the file was changed, or the site is being updated", endpoint.Shown(one.URL), got, one.Digest)
 	}
 	if !one.Archive {
 		err = unpack.Folder(ctx, stage, to, s.limits.Unpack)

@@ -25,6 +25,9 @@ are tools of their own. Scripts of folders that you wrote yourself run; others
 after "skills trust NAME". The field "allowed-tools" of a skill says what it may
 run.
 
+--registries also answers find_skills: what is asked goes to the registries of
+your configuration.
+
 {executors}
 
 Exit status: 0; 1 for a call that fails, with the reason, which is for the model
@@ -35,8 +38,9 @@ failed, or ""), and for searches and lists data (the same for programs).`
 
 // callOptions say what answers a call.
 type callOptions struct {
-	scripts bool
-	where   executorChoice
+	scripts    bool
+	registries bool
+	where      executorChoice
 }
 
 // callResult is what "call --json" prints.
@@ -63,6 +67,7 @@ func newCallCommand(e env) *cobra.Command {
 	o.where.flags(cmd)
 	o.where.workspaceFlags(cmd)
 	cmd.Flags().BoolVar(&o.scripts, "scripts", false, "answer also the tools that run scripts")
+	registriesFlag(cmd.Flags(), &o.registries)
 	return cmd
 }
 
@@ -96,6 +101,9 @@ func runCall(ctx context.Context, ui *screen, c *catalog, o *callOptions, args [
 		}
 		cfg.Allow = gate.Allow
 		o.where.set(&cfg)
+	}
+	if err := c.setFind(&cfg, o.registries); err != nil {
+		return err
 	}
 	a, err := agent.New(cfg)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 const chatHelp = `Chat talks with a model that uses your skills: it is told which ones fit each
 prompt, loads and reads them, and runs their scripts inside walls. Lines on
 standard error say what it does. Prompts, skills and the output of scripts go to
-the server that you name, and nowhere else.
+the server that you name, and nowhere else (but see --registries).
 
 With PROMPT, or a prompt on standard input in a pipe, it answers once and ends.
 On a terminal it goes on until Ctrl-D; Ctrl-C stops an answer; /help lists what
@@ -51,6 +51,9 @@ is given.
 --workspace DIR lets scripts read a folder of yours, with --write also change
 it. --no-scripts lets none run.
 
+--registries lets the model look for skills in the registries of your
+configuration, too: they get what it asks.
+
 --transcript keeps the chat in a new file after each answer, as Markdown or JSON
 (.md or .json).
 
@@ -69,6 +72,7 @@ type chatFlags struct {
 	iterations        int
 	instructions, yes bool
 	noScripts         bool
+	registries        bool
 	given             func(flag string) bool
 }
 
@@ -89,6 +93,7 @@ func newChatCommand(e env) *cobra.Command {
 	fl.IntVar(&f.iterations, "max-iterations", agent.DefaultIterations, "ask the model at most this `number` of times for a prompt")
 	fl.BoolVar(&f.yes, "yes", false, "let all skills run their scripts without asking")
 	fl.BoolVar(&f.noScripts, "no-scripts", false, "run no scripts")
+	registriesFlag(fl, &f.registries)
 	fl.StringVar(&f.transcript, "transcript", "", "keep the chat in this new `file`, .md or .json")
 	f.executor.flags(cmd)
 	f.executor.workspaceFlags(cmd)
@@ -202,6 +207,9 @@ func newChat(s *session, c *catalog, f *chatFlags, person *os.File) (*chatter, e
 	cfg := agent.Config{Model: m, Catalog: c, Agent: c.agent, MaxIterations: f.iterations, Instructions: f.instructions, Observe: k.observe}
 	if !f.noScripts {
 		f.executor.set(&cfg)
+	}
+	if err := c.setFind(&cfg, f.registries); err != nil {
+		return nil, err
 	}
 	if !f.yes {
 		if cfg.Allow, err = k.gate(); err != nil {

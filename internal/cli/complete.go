@@ -17,6 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/registries"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/sandbox/executors"
 	"github.com/repertoire-skills/repertoire/search"
@@ -177,7 +178,8 @@ func (e env) flagCompleters() map[string]completer {
 	return map[string]completer{
 		"--agent": agents, "--reviewer": agents, "--public": agents,
 		"--skill": e.ofCatalog(skillNames), "install --skill": anyText(), // of what is not there yet
-		"--source": e.ofCatalog(sourceLabels), "index --forget": e.ofCatalog(sourceLabels), "push --replace": e.ofCatalog(sourceLabels),
+		"install --from": e.registryNames(),
+		"--source":       e.ofCatalog(sourceLabels), "index --forget": e.ofCatalog(sourceLabels), "push --replace": e.ofCatalog(sourceLabels),
 		"--tag":      e.ofCatalog(tagNames),
 		"--executor": oneOf(executors.Names()...),
 		"--scope":    oneOf(client.User, client.Project),
@@ -196,6 +198,19 @@ func (e env) flagCompleters() map[string]completer {
 		"doctor --format": oneOf("text", "json", "sarif", "github"), "test --format": oneOf("text", "json", "junit"),
 		"tools --format": oneOf(tool.Formats()...), "tools --tool": oneOf(agent.ToolNames()...),
 	}
+}
+
+// registryNames returns the completer of the registries of the configuration.
+func (e env) registryNames() completer {
+	return completer{func(cmd *cobra.Command, _ []string) []cobra.Completion {
+		s := e.session(cmd)
+		s.warn, s.lastGood = func(error) {}, true
+		settings, err := s.settings()
+		if err != nil {
+			return nil
+		}
+		return mapped(settings.Registries, func(r registries.Registry) cobra.Completion { return described(r.Name, r.Form) })
+	}, cobra.ShellCompDirectiveNoFileComp}
 }
 
 // first completes the first argument with names of the catalog, each all of them.

@@ -35,7 +35,7 @@ import (
 func TestHelpNamesFields(t *testing.T) {
 	results := map[string]any{
 		"bench":   bench.Result{},
-		"search":  searchResult{},
+		"search":  searched{},
 		"context": contextResult{},
 		"show":    shown{},
 		"read":    read{},
@@ -112,6 +112,12 @@ func TestHelpNamesFields(t *testing.T) {
 type tried struct {
 	Prompt trial.Result
 	Skill  trial.Skill
+}
+
+// searched is what search prints, without registries and with them.
+type searched struct {
+	Here       searchResult
+	Registries discoverResult
 }
 
 // shown and read are what these commands print, depending on their arguments.
@@ -275,7 +281,7 @@ func TestJSON(t *testing.T) {
 		{"disable", []string{"disable", "post"}, "changed file unchanged"},
 		{"enable", []string{"enable", "post"}, "changed file unchanged"},
 		{"pin", []string{"pin", "--agent", "keeper", "cat"}, "changed file unchanged"},
-		{"root list", []string{"root", "list"}, "roots"},
+		{"root list", []string{"root", "list"}, "registries roots"},
 		{"token add", []string{"token", "add", "ci"}, "secret token"},
 		{"token list", []string{"token", "list"}, "tokens"},
 		{"config show", []string{"config", "show"}, "settings"},

@@ -29,6 +29,11 @@ const installHelp = `Install fetches skills into your folder of installed skills
   FILE.zip, https://…/x.tgz   an archive: .zip, .tar.gz, .tgz or .skill
   https://host                a site with /.well-known/agent-skills/index.json
 
+With --from REGISTRY, SOURCE is the name of a skill as "skills search
+--registries" prints it, and REGISTRY one of your configuration. What the
+registry has passes the same checks; if it says a digest, the file must have it.
+"skills update" asks the registry again.
+
 If the source has several skills, --skill names some by name or folder, and
 --all takes all of them. Everything is fetched and checked first; the skills
 then get into place as a whole, or not at all. Install tells what may be wrong
@@ -71,8 +76,9 @@ type changesResult struct {
 type installRun struct {
 	*session
 	install.Request
-	in  *install.Installer
-	yes bool
+	in   *install.Installer
+	from string // registry that has Source; "" means none
+	yes  bool
 
 	verb     string                          // "install", "update" or "remove"
 	needsYes func(c []*install.Change) error // why the changes need --yes where nobody can be asked; nil if they do not
@@ -88,11 +94,14 @@ func newInstallCommand(e env) *cobra.Command {
 		Short:   "Install skills from a repository, a folder, an archive or a site",
 		Long:    installHelp,
 		Example: "  skills install anthropics/skills --skill pdf --skill docx\n  skills install ./my-skills --all\n" +
-			"  skills install https://github.com/owner/repo/tree/v2/skills/pdf",
+			"  skills install https://github.com/owner/repo/tree/v2/skills/pdf\n  skills install --from clawhub.ai pdf-forms",
 		Args:              args(1, 1),
 		ValidArgsFunction: arguments(anyText(), anyFile()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.session, r.Source = e.session(cmd), args[0]
+			if err := r.ask(cmd); err != nil {
+				return err
+			}
 			return r.run(func(in *install.Installer) (*install.Result, error) { return in.Install(cmd.Context(), r.Request, r) })
 		},
 	}
@@ -101,8 +110,35 @@ func newInstallCommand(e env) *cobra.Command {
 	f.StringVar(&r.Name, "name", "", "install the skill under another `name`")
 	f.StringArrayVar(&r.Skills, "skill", nil, "install the skill with this `name` (repeatable)")
 	f.BoolVar(&r.All, "all", false, "install all skills of the source")
+	f.StringVar(&r.from, "from", "", "install the skill that this `registry` has under the name SOURCE")
 	f.BoolVarP(&r.yes, "yes", "y", false, "do not ask")
 	return cmd
+}
+
+// ask finds the source of what a registry has, if --from names one.
+func (r *installRun) ask(cmd *cobra.Command) error {
+	switch {
+	case r.from == "":
+		return nil
+	case r.All || len(r.Skills) > 0 || r.Ref != "":
+		return &usageError{cmd.CommandPath(), errors.New("--from installs one skill, and takes none of --skill, --all and --ref")}
+	}
+	settings, err := r.settings()
+	if err != nil {
+		return err
+	}
+	offer, err := settings.RegistryClient().Find(cmd.Context(), r.from, r.Source)
+	if err != nil {
+		return err
+	}
+	r.Source = offer.Source
+	if offer.Skill != "" {
+		r.Skills = []string{offer.Skill}
+	}
+	if offer.Verdict != "" {
+		r.note("%s: registry %s says of it: %s", offer.Name, offer.Registry, offer.Verdict)
+	}
+	return nil
 }
 
 // openInstaller opens the folder of installed skills.
@@ -117,6 +153,7 @@ func openInstaller(s *session) (*install.Installer, error) {
 	}
 	return install.Open(cmp.Or(settings.InstallDir, filepath.Join(data, "skills")), &install.Options{
 		Keys: settings.Trust.Keys,
+		Ask:  settings.RegistryClient().File,
 		Inspect: func(ctx context.Context, _ *skill.Skill, folder string) []skill.Problem {
 			return doctor.Folder(ctx, folder)
 		},

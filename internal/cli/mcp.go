@@ -46,6 +46,10 @@ list_proposals, show_proposal, approve_proposal and reject_proposal, for skills
 that it may see and that it did not propose itself; it is served with --agent
 NAME, or over HTTP at /mcp/NAME.
 
+With --registries agents may also look for skills in the registries of your
+configuration ("skills search --help"): find_skills sends them what the agent
+asks, and installs nothing.
+
 With --allow-run agents may also run scripts of skills that you trust ("skills
 trust NAME"; a changed skill has to be trusted again): run_skill_script, and
 each script that says what it takes as a tool of its own ("skills tools --help"
@@ -138,6 +142,7 @@ func (o *mcpOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.Propose, "allow-proposals", false, "agents may propose changes of skills")
 	f.StringVar(&o.Reviewer, "reviewer", "", "the agent of this `name` may decide on proposals")
 	f.BoolVar(&o.Run, "allow-run", false, "agents may run scripts of skills that you trust")
+	f.BoolVar(&o.Find, "registries", false, "agents may look for skills in the registries of your configuration")
 	f.StringVar(&o.Executor, "executor", "", "run scripts with the executor of this `name`: confined, bubblewrap, container, virtual or plain")
 	f.BoolVar(&o.Unconfined, "allow-unconfined", false, "scripts may run without walls around them")
 	h := pflag.NewFlagSet("http", pflag.ContinueOnError)

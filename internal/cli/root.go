@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/registries"
 )
 
 const rootsHelp = `Root adds, removes, lists and fetches the folders with skills of your
@@ -27,6 +28,12 @@ all other sources, where the key order has "elsewhere". A root that is added
 comes after the others. On a terminal the command asks before it adds what is
 elsewhere, unless --yes is given.
 
+With --registry the URL is that of a registry, which "skills search
+--registries" then asks. The command asks it once for "skill" to find out
+whether it speaks ARD, as other Repertoires do, or as clawhub or skills.sh do.
+--label is the name that commands call it, --key-env the variable with its key.
+"skills root remove --registry" takes its name or URL.
+
 "skills root remove" takes a label, a path or a URL. "skills root list" prints
 where each root comes from; when the output is piped, each line holds label,
 path, URL, origin and place, separated by tabs. Of those that are trusted the
@@ -38,11 +45,21 @@ the file is left alone, and the line to write by hand is printed.
 --json prints an object with file, changed (what was done) and unchanged (what
 was so already, each with the reason); of list an object with roots, a list of
 objects with label, path, from (URL), ref, trusted, missing (no folder yet),
-origin (file or flag) and place.`
+origin (file or flag) and place, and registries, with url, form, name and
+key_env.`
 
 // rootsResult is what "root list --json" prints.
 type rootsResult struct {
-	Roots []config.ShownRoot `json:"roots"`
+	Roots      []config.ShownRoot `json:"roots"`
+	Registries []shownRegistry    `json:"registries"`
+}
+
+// shownRegistry is a registry of a rootsResult.
+type shownRegistry struct {
+	URL    string `json:"url"`
+	Form   string `json:"form"`
+	Name   string `json:"name"`
+	KeyEnv string `json:"key_env,omitempty"`
 }
 
 func newRootCommand(e env) *cobra.Command {
@@ -61,16 +78,24 @@ func newRootCommand(e env) *cobra.Command {
 func newRootAddCommand(e env) *cobra.Command {
 	var given config.Root
 	var git, force, yes bool
+	var reg registries.Registry
+	var isRegistry bool
 	cmd := &cobra.Command{
 		Use:   "add PATH|URL",
 		Short: "Add a folder, a repository or an archive",
 		Long:  "Add adds a root to your configuration, see \"skills root --help\".",
 		Example: "  skills root add ~/more/skills --label more\n" +
-			"  skills root add https://git.example/team/skills.git --ref v2 --path skills",
+			"  skills root add https://git.example/team/skills.git --ref v2 --path skills\n  skills root add --registry https://clawhub.ai",
 		Args:              args(1, 1),
 		ValidArgsFunction: arguments(anyText(), anyFolder()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := e.session(cmd)
+			if reg.URL, reg.Name = args[0], given.Label; isRegistry {
+				return addRegistry(cmd, s, reg)
+			}
+			if reg.KeyEnv != "" {
+				return &usageError{cmd.CommandPath(), errors.New("--key-env is for --registry")}
+			}
 			r, err := config.NewRoot(args[0], git || given.Ref != "" || given.Sub != "")
 			if err != nil {
 				return &usageError{cmd.CommandPath(), fmt.Errorf("%s: %w", args[0], err)}
@@ -96,9 +121,29 @@ func newRootAddCommand(e env) *cobra.Command {
 	f.StringVar(&given.Fetch, "fetch", "", "when it is fetched anew, as a cron `spec`")
 	f.BoolVar(&given.Trusted, "trusted", false, "its skills count like those in your own folders")
 	f.BoolVar(&git, "git", false, "the URL is that of a git repository")
+	f.BoolVar(&isRegistry, "registry", false, "the URL is that of a registry, which searches may ask")
+	f.StringVar(&reg.KeyEnv, "key-env", "", "with --registry: `variable` that holds its key")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&force, "force", false, "add also a folder that is not there")
 	return cmd
+}
+
+// addRegistry adds a registry, after it was asked what it speaks.
+func addRegistry(cmd *cobra.Command, s *session, r registries.Registry) error {
+	for _, flag := range []string{"ref", "path", "fetch", "trusted", "git", "force"} {
+		if cmd.Flags().Changed(flag) {
+			return &usageError{cmd.CommandPath(), fmt.Errorf("--%s is for folders and repositories, not for a registry", flag)}
+		}
+	}
+	r, err := registries.Detect(cmd.Context(), r)
+	if err != nil {
+		return err
+	}
+	return editConfig(s, func(e *config.Editor, done func(changed bool, did, was string)) error {
+		changed, err := e.AddRegistry(r)
+		done(changed, fmt.Sprintf("added registry %s (%s), which speaks %s", r.Name, r.URL, r.Form), r.URL+" is a registry already")
+		return err
+	})
 }
 
 // briefRoot returns what a terminal has room for: where a root comes from, and whether it is
@@ -141,7 +186,8 @@ func isArchive(address string) bool {
 }
 
 func newRootRemoveCommand(e env) *cobra.Command {
-	return &cobra.Command{
+	var isRegistry bool
+	cmd := &cobra.Command{
 		Use:               "remove LABEL|PATH|URL",
 		Short:             "Remove a root from the configuration",
 		Long:              "Remove removes a root from your configuration; its files stay.",
@@ -150,6 +196,10 @@ func newRootRemoveCommand(e env) *cobra.Command {
 		ValidArgsFunction: arguments(anyText(), e.ofCatalog(sourceLabels).orFile()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return editConfig(e.session(cmd), func(e *config.Editor, done func(changed bool, did, was string)) error {
+				if isRegistry {
+					done(true, "removed registry "+args[0], "")
+					return e.RemoveRegistry(args[0])
+				}
 				r, err := e.RemoveRoot(args[0])
 				what := "removed " + r.Label
 				if r.Elsewhere() {
@@ -160,6 +210,8 @@ func newRootRemoveCommand(e env) *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&isRegistry, "registry", false, "remove a registry, by its name or URL")
+	return cmd
 }
 
 func newRootListCommand(e env) *cobra.Command {
@@ -178,10 +230,14 @@ func newRootListCommand(e env) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			all := rootsResult{roots, mapped(settings.Registries, func(r registries.Registry) shownRegistry { return shownRegistry{r.URL, r.Form, r.Name, r.KeyEnv} })}
 			if _, ok := terminal(e.stdout); ok {
-				return s.tableOr(rootsResult{roots}, []string{"LABEL", "FROM", "STATE"}, mapped(roots, briefRoot))
+				if err := s.tableOr(all, []string{"LABEL", "FROM", "STATE"}, mapped(roots, briefRoot)); err != nil || s.json {
+					return err
+				}
+				return s.further([]string{"REGISTRY", "FROM", "FORM"}, mapped(all.Registries, func(r shownRegistry) []string { return []string{r.Name, r.URL, r.Form} }))
 			}
-			return s.tableOr(rootsResult{roots}, nil, mapped(roots, func(r config.ShownRoot) []string {
+			return s.tableOr(all, nil, mapped(roots, func(r config.ShownRoot) []string {
 				path := r.Path
 				if r.Missing {
 					path += " (missing)"

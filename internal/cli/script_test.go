@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/registrytest"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/internal/trial"
 	"github.com/repertoire-skills/repertoire/sandbox"
@@ -40,7 +41,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup:               prepare,
 		Condition:           condition,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"until": until, "models": models, "chatserver": chatServer},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"until": until, "models": models, "chatserver": chatServer, "registry": startRegistry},
 	})
 }
 
@@ -90,4 +91,23 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("%s does not come to match %q: %s", args[0], args[1], ts.ReadFile(args[0]))
+}
+
+// startRegistry starts a registry: "registry VAR FORM [MODE]", see package registrytest. The mode
+// "key" wants the key hunter22hunter22. VAR becomes its address.
+func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: registry var form [mode]")
+	}
+	s := registrytest.New(args[1])
+	ts.Defer(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	if len(args) == 3 && args[2] == "key" {
+		s.Token = "hunter22hunter22"
+	} else if len(args) == 3 {
+		s.Mode.Store(args[2])
+	}
+	ts.Setenv(args[0], s.URL)
 }

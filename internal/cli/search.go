@@ -31,6 +31,12 @@ each line holds name, score, probability, source and description, separated by
 tabs. The probability is that the skill is wanted for the text; unlike the score
 it is comparable between texts and catalogs.
 
+--registries asks the registries of your configuration too ("skills root add
+--registry"), each once and all within four seconds, and ranks what they have
+with your skills, all by name and description. They get the text, so leave out
+what is secret. What is there is trusted less than what is here, and nothing is
+installed. A registry that fails costs a line. "skills install --from" installs.
+
 --syntax takes the text for a query in the language of SQLite's FTS5. Words
 match in any form (forms: form), and common ones such as "the" are left out.
   pdf form, pdf AND form    skills that have both words
@@ -76,12 +82,19 @@ ranked by BM25 alone. It is not judged, so that probabilities are 0.
             an excerpt of the instructions, if they match: its text, and
             matches, the start and the end of each match in it, counted in
             characters (Unicode code points) from 0
-Scores are comparable within one answer only.`
+Scores are comparable within one answer only.
+
+With --registries, it has query, took_ms, unfit, results (a list of objects with
+name, description, version, updated, installs, verdict of a scan, registry, also
+(other registries that have it), origin, digest, source, here (ID of this skill
+in your catalog), namesake (ID of another one of its name), probability,
+relevant and install (the arguments that install it)) and registries: name, url,
+via (the registry that refers to it), offers, omitted, as_of and error.`
 
 func newSearchCommand(e env) *cobra.Command {
 	q := repertoire.Query{Limit: 10}
 	var least level
-	var all bool
+	var all, registries bool
 	cmd := &cobra.Command{
 		Use:     "search TEXT… | -",
 		Short:   "List the skills that fit a text, best first",
@@ -91,6 +104,9 @@ func newSearchCommand(e env) *cobra.Command {
 		PreRunE: checked(func([]string) error {
 			if err := cmp.Or(atLeast("limit", q.Limit, 1), least.check()); err != nil || !q.Syntax {
 				return err
+			}
+			if registries {
+				return errors.New("--syntax has no meaning for registries; leave it or --registries out")
 			}
 			if all {
 				return errors.New("--all has no meaning with --syntax, which lists all that match; leave one of them out")
@@ -105,12 +121,16 @@ func newSearchCommand(e env) *cobra.Command {
 		RunE: e.onPrompt(0, freshen, func(ctx context.Context, s *session, c *catalog, args []string) error {
 			q.Text, q.Agent, q.Disturb, q.Threshold = args[0], c.agent, least.disturb(), least.threshold()
 			q.Fitting = !all && !q.Syntax
+			if registries {
+				return runDiscover(ctx, s, c, q)
+			}
 			return runSearch(ctx, s.screen, c, q)
 		}),
 	}
 	least.flags(cmd)
 	cmd.Flags().IntVarP(&q.Limit, "limit", "n", q.Limit, "print at most this `number` of skills")
 	cmd.Flags().BoolVar(&all, "all", false, "list skills that hardly fit, too")
+	registriesFlag(cmd.Flags(), &registries)
 	cmd.Flags().BoolVar(&q.Syntax, "syntax", false, "take the text for a query with phrases, prefixes, columns …")
 	return cmd
 }

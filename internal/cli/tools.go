@@ -23,7 +23,8 @@ as JSON, for programs that talk to a model themselves. The formats are
   json-schema  a list of JSON Schemas with title and description
 
 The tools are read_skill, search_skills, list_skills, read_skill_resource and
-search_skill_files, and with --scripts also run_skill_script. With --tool there
+search_skill_files, with --registries also find_skills, and with --scripts also
+run_skill_script. With --tool there
 are those that you name; get_skill, load_skill, activate_skill, use_skill and
 skill, which do what read_skill does in the forms of other hosts, are there only
 then.
@@ -57,6 +58,7 @@ type toolsFlags struct {
 	names   []string
 	skills  []string
 	scripts bool
+	finds   bool
 	budget  repertoire.Budget
 }
 
@@ -82,6 +84,7 @@ func newToolsCommand(e env) *cobra.Command {
 	f.StringArrayVar(&l.names, "tool", nil, "print the tool of this `name` (repeatable; default: the usual ones)")
 	f.StringArrayVar(&l.skills, "skill", nil, "print also the scripts of the skill of this `name` that are tools (repeatable)")
 	f.BoolVar(&l.scripts, "scripts", false, "print also the tools that run scripts")
+	registriesFlag(f, &l.finds)
 	f.IntVar(&l.budget.Tokens, "budget", l.budget.Tokens, "list skills in at most this `number` of tokens")
 	f.IntVar(&l.budget.Skills, "max", l.budget.Skills, "list at most this `number` of skills for a prompt")
 	return cmd
@@ -94,6 +97,9 @@ func runTools(ctx context.Context, ui *screen, c *catalog, l *toolsFlags) error 
 		if c.agent != nil {
 			l.skills = append(l.skills, c.agent.Uses...)
 		}
+	}
+	if err := c.setFind(&cfg, l.finds); err != nil {
+		return err
 	}
 	g, err := agent.New(cfg)
 	if err != nil {

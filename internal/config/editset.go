@@ -14,12 +14,13 @@ import (
 // lists are the keys that hold many values, and what changes one of them.
 func lists() map[string]string {
 	return map[string]string{
-		"roots":    `"skills root" changes them`,
-		"disabled": `"skills disable" and "skills enable" change it`,
-		"agents":   `"skills pin" and "skills disable" with --agent change an agent; for more, edit the file`,
-		"ignore":   "edit the file",
-		"projects": `"skills disable --project" changes them; for more, edit the file`,
-		"scripts":  "edit the file",
+		"roots":      `"skills root" changes them`,
+		"registries": `"skills root add --registry" and "skills root remove --registry" change them`,
+		"disabled":   `"skills disable" and "skills enable" change it`,
+		"agents":     `"skills pin" and "skills disable" with --agent change an agent; for more, edit the file`,
+		"ignore":     "edit the file",
+		"projects":   `"skills disable --project" changes them; for more, edit the file`,
+		"scripts":    "edit the file",
 	}
 }
 

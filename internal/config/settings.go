@@ -15,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/contextual"
 	"github.com/repertoire-skills/repertoire/embed/openai"
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/internal/registries"
 	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rerank"
@@ -50,6 +51,8 @@ type Settings struct {
 	Form       string                                     // of blocks, one of Forms; "" means the default of each block
 	Reranker   *Reranker                                  // nil means none
 	Model      Model                                      // that "skills chat" and "skills evals --write" ask
+
+	Registries []registries.Registry // that searches ask if somebody says so; nil means none
 
 	Order       []string     // of sources, see source.Groups; nil means the default
 	Installed   bool         // look in InstallDir

@@ -105,6 +105,7 @@ func (p *parser) personal() keys {
 		"order":       order(&s.Order).doc("of sources, the first wins; those that are missing follow in the default order", source.Groups()),
 		"install_dir": p.path(&s.InstallDir).doc("folder of installed skills, instead of one in your data folder", nil),
 		"user_dir":    p.path(&s.UserDir).doc("folder with your skills, instead of the usual ones in your home", nil),
+		"registries":  registryList(&s.Registries).doc("registries elsewhere that \"skills search --registries\" asks", nil),
 		"projects":    p.projects().doc("what holds in one project only, by its folder", nil),
 		"trust":       p.section("trust", trustKeys(&s.Trust)).doc("whose skills are offered", nil),
 		"requires":    p.section("requires", requiresKeys(&s.Requires)).doc("what happens to skills whose needs are not met", nil),

@@ -8,6 +8,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/access"
+	"github.com/repertoire-skills/repertoire/internal/discover"
 	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/scripts"
 	"github.com/repertoire-skills/repertoire/internal/session"
@@ -39,6 +40,13 @@ func (s *Server) server(scope *repertoire.Agent, observe func(usage.Event), load
 				s.opts.Logger.Warn("usage is not noted", "error", err)
 			}
 		},
+	}
+	if s.opts.Find {
+		f, err := discover.New(s.Catalog, &s.opts.Settings)
+		if err != nil {
+			return nil, err
+		}
+		o.Find = f.Tool("skills")
 	}
 	if s.opts.Propose {
 		o.Proposals, o.Reviews = s.box.Load(), scope != nil && scope.Name == s.opts.Reviewer

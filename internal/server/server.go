@@ -53,6 +53,9 @@ type Options struct {
 	Executor   string
 	Unconfined bool
 
+	// Find lets agents look for skills in the registries of the Settings, with find_skills.
+	Find bool
+
 	Usage   *usage.Log                       // of what is offered and used; nil means none
 	Note    func(format string, args ...any) // gets what the person who started the server should know
 	Closing func(*repertoire.Catalog)        // is called before the catalog is closed; nil means that nothing is called
