@@ -22,6 +22,7 @@ const (
 	rare      traits = 1 << iota // few people need it: the help of the program lists only its name
 	onFolders                    // it works on folders of this machine, which a shared catalog does not have
 	hidden                       // programs call it, or makers of rankings: the help does not list it
+	changing                     // it changes which skills there are, or who is offered them
 )
 
 // The traits of a command are annotations of it.
@@ -40,6 +41,11 @@ func (c entry) new(e env) *cobra.Command {
 		}
 	}
 	cmd.Hidden = c.traits&hidden != 0
+	if c.traits&changing != 0 {
+		for _, changes := range append(cmd.Commands(), cmd) {
+			changes.PostRun = e.indexBehind
+		}
+	}
 	if c.now != "" {
 		cmd.PreRunE = hinting(e, c.now, cmd.PreRunE)
 	}
@@ -86,11 +92,11 @@ func groups() []group {
 			{"prompt", newPromptCommand, hidden, ""},
 		}},
 		{"Get skills", []entry{
-			{"install", newInstallCommand, onFolders, ""},
-			{"root", newRootCommand, 0, ""},
-			{"update", newUpdateCommand, rare, ""},
+			{"install", newInstallCommand, onFolders | changing, ""},
+			{"root", newRootCommand, changing, ""},
+			{"update", newUpdateCommand, rare | changing, ""},
 			{"verify", newVerifyCommand, hidden, "skills update --verify"},
-			{"remove", newRemoveCommand, rare, ""},
+			{"remove", newRemoveCommand, rare | changing, ""},
 			{"index", newIndexCommand, rare, ""},
 			{"embed", newEmbedCommand, onFolders | rare, ""},
 			{"push", newPushCommand, rare, ""},
@@ -98,11 +104,11 @@ func groups() []group {
 		}},
 		{"Decide what is offered", []entry{
 			{"config", newConfigCommand, 0, ""},
-			{"disable", newDisableCommand, 0, ""},
-			{"enable", newEnableCommand, rare, ""},
+			{"disable", newDisableCommand, changing, ""},
+			{"enable", newEnableCommand, rare | changing, ""},
 			{"pin", newPinCommand, hidden, "skills enable --pin"},
 			{"unpin", newUnpinCommand, hidden, "skills disable --pin"},
-			{"trust", newTrustCommand, onFolders | rare, ""},
+			{"trust", newTrustCommand, onFolders | rare | changing, ""},
 		}},
 		{"Use skills", []entry{
 			{"mcp", newMCPCommand, 0, ""},

@@ -166,12 +166,6 @@ func (r *hookRun) usage(dir string) *usage.Log {
 	return r.log
 }
 
-// indexArgs returns the arguments with which this program indexes in the background.
-func (r *hookRun) indexArgs(db, lock string) ([]string, error) {
-	flags, err := r.flags()
-	return append(flags, "--db", db, "--quiet", "index", "--lock", lock), err
-}
-
 // callsHook reports whether arguments, even malformed ones, call the hook of a client.
 // For such a call the exit status must not be 2, which makes clients drop the prompt.
 func callsHook(args []string) bool {

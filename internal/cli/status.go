@@ -40,7 +40,8 @@ than a moment ("skills doctor") is not checked.
   catalog   its file and state: current, changed (or perhaps; the next question
             looks), part (not all skills are read yet), building, missing or
             broken, with the error; mode (what ranking is based on) and slow
-            (why the encoder has no part in it on this machine); of a copy of
+            (why the encoder has no part in it on this machine); estimate (why
+            its threshold is one, if it was not measured yet); of a copy of
             a shared catalog also store and heard (when it was last known to be
             current)
   usage     whether the log of usage is on
@@ -306,11 +307,14 @@ func (s statusScreen) ranking() []line {
 	switch m := s.Catalog.Mode; {
 	case s.Catalog.Slow != "":
 		return s.lines("Ranking", "without the encoder: "+s.Catalog.Slow)
-	case m == "" || search.Usual(m):
-		return nil
-	default:
+	case m != "" && !search.Usual(m):
 		return s.lines("Ranking", m)
+	case s.Catalog.Estimate != "" && s.Catalog.State != status.Building:
+		return s.lines("Ranking", "its threshold is an estimate until \"skills index\": "+s.Catalog.Estimate)
+	case s.Catalog.Estimate != "":
+		return s.lines("Ranking", "its threshold is an estimate until the process is done")
 	}
+	return nil
 }
 
 func (s statusScreen) offers() []line {

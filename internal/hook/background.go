@@ -1,9 +1,11 @@
 package hook
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,18 +35,26 @@ func Indexing(state, db string) bool {
 	return !ok && err == nil
 }
 
-// indexInBackground starts a process that indexes the catalog in the file db, unless one
-// does so or did a moment ago. The process does not get the pipes that the client gave
-// this one: the client waits until all processes have closed them.
-func (r *run) indexInBackground(db string) error {
-	if r.Index == nil {
-		return nil
-	}
-	if r.state == "" {
+// A Background is how a process is started that indexes a catalog.
+type Background struct {
+	State string // folder of the lock and of the log
+	Dir   string // of the project; "" means the working folder
+	DB    string // file of the catalog
+	// Args returns the arguments with which this program indexes the catalog in the file db while
+	// it holds a lock.
+	Args func(db, lock string) ([]string, error)
+	Log  *slog.Logger // nil means the log of hooks
+}
+
+// Start starts the process, unless one indexes or did a moment ago. The process does not get the
+// pipes that the client gave this one: the client waits until all processes have closed them.
+func (b *Background) Start() error {
+	if b.State == "" {
 		return errors.New("there is no state folder")
 	}
-	name := lockFile(r.state, db)
-	if err := os.MkdirAll(r.state, 0o700); err != nil {
+	logger := cmp.Or(b.Log, slog.New(slog.NewTextHandler(logIn(b.State), nil)))
+	name := lockFile(b.State, b.DB)
+	if err := os.MkdirAll(b.State, 0o700); err != nil {
 		return err
 	}
 	before, statErr := os.Stat(name)
@@ -65,24 +75,24 @@ func (r *run) indexInBackground(db string) error {
 	if err != nil {
 		return err
 	}
-	log, err := r.logFile().open()
+	log, err := logIn(b.State).open()
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	args, err := r.Index(db, name)
+	args, err := b.Args(b.DB, name)
 	if err != nil {
 		return err
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Dir, cmd.Stderr = r.dir, log
+	cmd.Dir, cmd.Stderr = b.Dir, log
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	if err := yield(cmd); err != nil {
-		r.log.Debug("the index keeps its priority", "error", err)
+		logger.Debug("the index keeps its priority", "error", err)
 	}
-	r.log.Info("index started in the background", "process", cmd.Process.Pid)
+	logger.Info("index started in the background", "process", cmd.Process.Pid)
 	return cmd.Process.Release()
 }

@@ -135,7 +135,8 @@ func Run(ctx context.Context, c Call) Result {
 	result := r.respond(ctx, data)
 	result.Took = time.Since(start)
 	if db := r.stale.Load(); db != nil && r.Index != nil {
-		if err := r.indexInBackground(*db); err != nil {
+		b := Background{r.state, r.dir, *db, r.Index, r.log}
+		if err := b.Start(); err != nil {
 			r.log.Error("starting an index in the background", "error", err)
 		}
 	}

@@ -35,11 +35,11 @@ func (l logFile) open() (*os.File, error) {
 	return os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 }
 
-func (r *run) logFile() logFile { return logFile(filepath.Join(r.state, logName)) }
+func logIn(state string) logFile { return logFile(filepath.Join(state, logName)) }
 
 func (r *run) logWriter() io.Writer {
 	if r.state == "" {
 		return r.Verbose
 	}
-	return io.MultiWriter(r.Verbose, r.logFile())
+	return io.MultiWriter(r.Verbose, logIn(r.state))
 }

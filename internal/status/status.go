@@ -15,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -75,6 +76,10 @@ type Catalog struct {
 	Error string `json:"error,omitempty"` // why it is broken
 	Mode  string `json:"mode,omitempty"`  // what ranking is based on, see search.Ranking; "" if nothing is indexed
 	Slow  string `json:"slow,omitempty"`  // why the encoder has no part in it on this machine; "" if it is not too slow
+
+	// Estimate is why the threshold is an estimate; "" if it was measured in the catalog, or if
+	// nothing is indexed.
+	Estimate string `json:"estimate,omitempty"`
 
 	Store string     `json:"store,omitempty"` // the shared catalog that it is a copy of, without a password
 	Heard *time.Time `json:"heard,omitempty"` // when the copy was last known to be as the shared catalog
@@ -149,6 +154,9 @@ func Gather(ctx context.Context, l Look) (*Status, error) {
 	return s, nil
 }
 
+// anything is a prompt for which the catalog says whether its threshold was measured.
+const anything = "skills"
+
 // clientsOf returns the clients that are on the machine or set up.
 func clientsOf(statuses []setup.Status) []Client {
 	clients := []Client{}
@@ -194,7 +202,11 @@ func (s *Status) catalog(ctx context.Context, c *repertoire.Catalog, agent *repe
 	}
 	by, err := config.EmbeddingBy(cfg.Embedder, cfg.Contextual)
 	if s.Catalog.Slow = by.Slow; err == nil && found > 0 {
-		s.Catalog.Mode, err = c.Mode(ctx)
+		if s.Catalog.Mode, err = c.Mode(ctx); err == nil {
+			var some search.Answer
+			some, err = c.Search(ctx, search.Query{Text: anything, Limit: 1, Agent: agent, Trial: true})
+			s.Catalog.Estimate = some.Background.Missing
+		}
 	}
 	if err != nil {
 		return nil, nil, err

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/hook"
+	"github.com/repertoire-skills/repertoire/internal/setup"
+)
+
+// indexBehind brings the catalog up to date in the background after a command that changed what is
+// offered, if a client's hook asks it: its next prompt finds the skills read and the threshold measured.
+func (e env) indexBehind(cmd *cobra.Command, _ []string) {
+	s := e.session(cmd)
+	if err := s.indexBehind(cmd.Context()); err != nil {
+		s.note("the next prompt brings the catalog up to date: %v", err)
+	}
+}
+
+func (s *session) indexBehind(ctx context.Context) error {
+	machine, err := s.setupEnv("")
+	if err != nil || !slices.ContainsFunc(setup.Scan(machine), asksHere) {
+		return nil // nobody asks soon
+	}
+	s.lastGood, s.warn = true, func(error) {} // the command has told
+	c, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	db, shared := c.Path(), c.Shared().State != ""
+	if err := c.Catalog.Close(); err != nil || shared {
+		return err
+	}
+	state, err := config.StateDir()
+	if err != nil {
+		return err
+	}
+	index := hook.Background{State: state, Dir: s.dir, DB: db, Args: s.indexArgs}
+	return index.Start()
+}
+
+// asksHere reports whether a client has a hook that asks the catalog of this machine.
+func asksHere(st setup.Status) bool {
+	return slices.ContainsFunc(st.Registrations, func(r setup.Registration) bool {
+		return r.Kind == setup.Hook && !r.Gone && r.Host() == ""
+	})
+}
+
+// indexArgs returns the arguments with which this program indexes in the background.
+func (s *session) indexArgs(db, lock string) ([]string, error) {
+	flags, err := s.flags()
+	return append(flags, "--db", db, "--quiet", "index", "--lock", lock), err
+}
