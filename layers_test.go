@@ -73,7 +73,7 @@ var layers = map[string][]string{
 	"internal/push":       {"embed", "index", "internal/config", "skill", "source", "store", "store/cache", "internal/atomicfile", "internal/regular", "internal/tidy", "internal/figures"},
 	"internal/trial":      {".", "contextprovider", "internal/client", "internal/endpoint", "internal/evals", "internal/hook", "internal/hook/event", "internal/lazyregexp", "internal/setup", "internal/words", "search", "source", "internal/figures", "internal/tidy"},
 	"internal/trust":      {"skill", "internal/atomicfile", "internal/regular"},
-	"internal/wellknown":  {"skill", "search", "contextprovider", "internal/tidy"},
+	"internal/wellknown":  {"skill", "search", "contextprovider", "internal/ard", "internal/endpoint", "internal/tidy"},
 	"internal/words":      {"internal/tidy"},
 	"internal/tidy":       {},
 	"usage":               {"embed", "search", "store", "internal/atomicfile", "internal/tidy"},

@@ -158,6 +158,10 @@ func (a *work) put(ctx context.Context, c *Change, f found) error {
 	if err != nil {
 		return err
 	}
+	if said := a.got.said; said != "" && said != t.skill.Digest {
+		c.refuse(fmt.Errorf("its digest is %s, and its registry says %s", t.skill.Digest, said))
+		return nil
+	}
 	c.Description = t.skill.Description
 	c.Findings = a.findings(ctx, t.skill, to)
 	c.To = &Entry{Source: a.source.Origin, Kind: a.source.Kind, Ref: a.source.Ref, Commit: a.got.commit, Tree: a.got.trees[f.dir], Path: f.dir,

@@ -33,6 +33,7 @@ type fetched struct {
 	commit    string
 	trees     map[string]string // objects of the folders of a repository
 	signature *Signature
+	said      string           // digest of the skill, as a registry says; "" means nothing
 	failed    map[string]error // skills of a site that could not be fetched
 	refused   []*unpack.Error  // why skills of an archive were not unpacked
 	same      bool             // the repository is still at the commit that was installed; nothing was fetched
@@ -182,6 +183,7 @@ func (in *Installer) fetchRegistry(ctx context.Context, st *stage, s Source) (f 
 	if err != nil {
 		return f, err
 	}
+	f.said = from.Skill
 	file, sig := st.archive(), st.archive()+".minisig"
 	if err := in.download(ctx, from, file, sig); err != nil {
 		return f, err

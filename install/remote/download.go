@@ -50,6 +50,7 @@ type File struct {
 	URL    string
 	Digest string // "sha256:<hex>" of it; "" means that nobody says one
 	Plain  bool   // it is a SKILL.md
+	Skill  string // digest of the skill in it, see skill.Meta.Digest; "" means that nobody says one
 	Key    string // see Limits
 }
 

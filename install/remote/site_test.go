@@ -37,7 +37,7 @@ func publish(t *testing.T, files map[string]string) string {
 	cfg := repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Embedder: embed.None{}, Schedule: repertoire.Never}
 	c := catalogtest.Open(t, cfg)
 	dir := t.TempDir()
-	_, err = wellknown.Publish(t.Context(), c, nil, dir)
+	_, err = wellknown.Publish(t.Context(), c, nil, dir, "")
 	must.Do(t, err)
 	return dir
 }

@@ -248,7 +248,7 @@ func (c *Client) File(ctx context.Context, source string) (remote.File, error) {
 	if o.file.url == "" {
 		return remote.File{}, fmt.Errorf("registry %s has no file of %s any more", o.Registry, name)
 	}
-	f := remote.File{URL: o.file.url, Digest: o.file.digest, Plain: o.file.plain}
+	f := remote.File{URL: o.file.url, Digest: o.file.digest, Plain: o.file.plain, Skill: o.Digest}
 	for _, r := range c.registries {
 		if r.Name == o.Registry && r.sameOrigin(f.URL) {
 			f.Key, err = (&call{Registry: &r}).key()

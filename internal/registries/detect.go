@@ -28,6 +28,7 @@ func Detect(ctx context.Context, r Registry) (Registry, error) {
 	}
 	client := New(nil, nil)
 	var tried []string
+	lists := false
 	for _, form := range forms {
 		one := r
 		one.Form = form
@@ -35,7 +36,7 @@ func Detect(ctx context.Context, r Registry) (Registry, error) {
 			return r, err
 		}
 		if form == formARD {
-			one.follow(ctx, client)
+			lists = one.follow(ctx, client)
 		}
 		_, err := protocols()[form].search(&call{ctx: ctx, client: client, Registry: &one}, trial, 1)
 		if err == nil {
@@ -46,16 +47,20 @@ func Detect(ctx context.Context, r Registry) (Registry, error) {
 		}
 		tried = append(tried, fmt.Sprintf("asked as %s, %v", form, err))
 	}
+	if lists {
+		return r, fmt.Errorf("%s lists skills, but cannot be asked; \"skills root add %[1]s\" follows all of them", endpoint.Shown(r.URL))
+	}
 	return r, fmt.Errorf("%s is no registry that this program knows: %s", endpoint.Shown(r.URL), strings.Join(tried, "; "))
 }
 
-// follow makes the URL the base of the registry that a host names in its manifest, if it names one.
-func (r *Registry) follow(ctx context.Context, client *Client) {
+// follow makes the URL the base of the registry that a host names in its manifest. lists means
+// that the manifest names none, but skills.
+func (r *Registry) follow(ctx context.Context, client *Client) (lists bool) {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return false
+	}
 	for _, path := range []string{ard.Path, ard.Predecessor} {
-		u, err := url.Parse(r.URL)
-		if err != nil {
-			return
-		}
 		host := Registry{URL: u.Scheme + "://" + u.Host, KeyEnv: r.KeyEnv}
 		data, err := (&call{ctx: ctx, client: client, Registry: &host}).ask("GET", path, nil)
 		if err != nil {
@@ -68,10 +73,12 @@ func (r *Registry) follow(ctx context.Context, client *Client) {
 		for _, e := range m.Entries {
 			if e.Type == ard.Registry && r.mayFetch(e.URL) && (r.KeyEnv == "" || r.sameOrigin(e.URL)) {
 				r.URL = strings.TrimRight(e.URL, "/")
-				return
+				return false
 			}
+			lists = lists || e.IsSkill()
 		}
 	}
+	return lists
 }
 
 // sameOrigin reports whether an address has the scheme, the host and the port of the registry.

@@ -236,6 +236,7 @@ func TestDetect(t *testing.T) {
 	for _, tt := range []struct{ mode, url, form, want string }{
 		{registrytest.HTML, s.URL, "", "is no registry that this program knows: asked as ard, it answers an HTML page; asked as clawhub, it answers an HTML page; asked as skills.sh, it answers an HTML page"},
 		{registrytest.Good, s.URL + "/base", "clawhub", "is no registry that this program knows: asked as clawhub, 404 Not Found"},
+		{registrytest.Lists, s.URL, "", "lists skills, but cannot be asked; \"skills root add http://127.0.0.1:"},
 		{registrytest.Broken, s.URL, "", "500 Internal Server Error"},
 		{registrytest.Busy, s.URL, "", "it wants to be asked again from"},
 		{registrytest.Good, "http://registry.example", "", "use https"},

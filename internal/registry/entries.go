@@ -16,21 +16,11 @@ import (
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
-// namespace stands before the name of a skill in its identifier.
-const namespace = "skill"
-
 // entryOf returns the entry of a skill as it is indexed.
 func (v *visit) entryOf(e *search.Entry) ard.Entry {
-	out := ard.Entry{
-		Identifier: ard.Identifier(v.publisher, namespace, e.Name), DisplayName: e.Name, Type: ard.SkillZip, URL: v.archiveURL(e.Name, e.Digest),
-		Description: e.Description, Tags: e.Tags, RepresentativeQueries: ard.Queries(e.Examples), Version: e.Version,
-		Metadata: map[string]any{ard.SkillDigest: e.Digest, "source": e.Source, "tokens": e.Tokens},
-	}
-	for key, text := range map[string]string{"license": e.License, "author": e.Author, "compatibility": e.Compatibility} {
-		if text != "" {
-			out.Metadata[key] = text
-		}
-	}
+	out := wellknown.Entry(v.publisher, e)
+	out.Type, out.URL = ard.SkillZip, v.archiveURL(e.Name, e.Digest)
+	out.Metadata["source"], out.Metadata["tokens"] = e.Source, e.Tokens
 	return out
 }
 
@@ -145,7 +135,7 @@ func (x *Registry) entry(r *http.Request, v *visit) (any, error) {
 	if own := v.itself(); id == own.Identifier {
 		return own, nil
 	}
-	name, ok := strings.CutPrefix(id, ard.Identifier(v.publisher, namespace, ""))
+	name, ok := strings.CutPrefix(id, ard.Identifier(v.publisher, wellknown.Namespace, ""))
 	if !ok || publisher != v.publisher {
 		return nil, notFound()
 	}

@@ -58,8 +58,10 @@ const (
 	Busy   = "busy"  // 429, for a minute
 	Short  = "short" // 429 once, for no time at all
 	Broken = "broken"
-	Lying  = "lying" // the digests of files are wrong
-	Deep   = "deep"  // it answers JSON of a great depth
+	Lying  = "lying"  // the digests of files are wrong
+	Deep   = "deep"   // it answers JSON of a great depth
+	Lists  = "lists"  // its manifest names skills, and no registry; it cannot be asked
+	Forged = "forged" // it says the digest of another skill
 )
 
 // New starts a server that speaks the form, one of registries.Forms. The caller closes it.
@@ -207,6 +209,9 @@ func (s *Server) entry(one Skill) ard.Entry {
 	}
 	e := ard.Entry{Identifier: ard.Identifier(one.Publisher, "skills", one.Name), DisplayName: one.Name, Type: ard.SkillZip, URL: s.URL + "/files/" + one.Name + ".zip",
 		Description: one.Text, Version: one.Version, UpdatedAt: "2026-10-01T00:00:00Z", Metadata: map[string]any{ard.Digest: sum}}
+	if s.Mode.Load() == Forged {
+		one.SkillDigest = "sha256:" + strings.Repeat("ab", 32)
+	}
 	if one.SkillDigest != "" {
 		e.Metadata[ard.SkillDigest] = one.SkillDigest
 	}
@@ -215,6 +220,10 @@ func (s *Server) entry(one Skill) ard.Entry {
 
 func (s *Server) ard(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+ard.Path, func(w http.ResponseWriter, _ *http.Request) {
+		if s.Mode.Load() == Lists {
+			write(w, ard.Manifest{Entries: []ard.Entry{s.entry(s.Skills[0])}})
+			return
+		}
 		write(w, ard.Manifest{Entries: []ard.Entry{{Identifier: ard.Identifier(ard.Localhost, "registry"), DisplayName: "Registry", Type: ard.Registry, URL: s.URL + "/base"}}})
 	})
 	mux.HandleFunc("POST /base"+ard.SearchPath, func(w http.ResponseWriter, r *http.Request) {

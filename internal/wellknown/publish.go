@@ -56,13 +56,19 @@ func (p *Packed) Index(url string) any {
 // Publish writes the site in folder dir, with all skills that an agent sees; a nil agent
 // sees all skills. It leaves out skills that clients could not read, and lists them in
 // Result.Omitted. That a source is away is an error if an earlier site has a skill of it,
-// which would be removed.
-func Publish(ctx context.Context, c Catalog, a *search.Agent, dir string) (Result, error) {
+// which would be removed. base is the URL at which the folder will be, for a manifest of ARD; ""
+// means that there is none.
+func Publish(ctx context.Context, c Catalog, a *search.Agent, dir, base string) (Result, error) {
+	m, err := newManifest(base)
+	if err != nil {
+		return Result{}, err
+	}
 	w, err := open(dir)
 	if err != nil {
 		return Result{}, err
 	}
 	defer w.close()
+	w.manifest = m
 	entries, err := c.List(ctx, a, nil)
 	if err != nil {
 		return Result{}, err
@@ -97,7 +103,7 @@ func Publish(ctx context.Context, c Catalog, a *search.Agent, dir string) (Resul
 
 // read reads all files of a skill as they are now.
 func read(ctx context.Context, c Catalog, e search.Entry, a *search.Agent) (bundle, error) {
-	b := bundle{name: e.Name}
+	b := bundle{name: e.Name, entry: e}
 	omit := func(err error) (bundle, error) {
 		reason := strings.TrimPrefix(err.Error(), fmt.Sprintf("skill %s %v: ", e.ID, contextprovider.ErrUnpublishable))
 		return b, &OmittedError{Name: e.Name, Reason: reason}

@@ -16,6 +16,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 // Where the two forms are, below the folder of the site.
@@ -61,6 +63,7 @@ type bundle struct {
 	description string
 	digest      string // of the skill
 	files       []file
+	entry       search.Entry // as it is indexed
 }
 
 // A file is one file of a skill.
@@ -73,9 +76,10 @@ type file struct {
 // which writes the indexes.
 type writer struct {
 	*site
-	index  newIndex
-	old    oldIndex
-	result Result
+	index    newIndex
+	old      oldIndex
+	manifest *manifest // nil means none
+	result   Result
 }
 
 // open begins to write the site in folder dir, which it makes if need be. It refuses a
@@ -125,6 +129,7 @@ func (w *writer) add(b bundle) error {
 		return err
 	}
 	w.index.Skills = append(w.index.Skills, entry)
+	w.manifest.add(&b, &entry)
 	if reason := b.notOld(); reason != "" {
 		return &OmittedError{b.name, reason, true}
 	}
@@ -154,6 +159,7 @@ type Result struct {
 	Skills   int             `json:"skills"`   // number of skills in the index
 	Archives int             `json:"archives"` // number of these that are archives
 	Old      int             `json:"old"`      // number of skills in the index of version 0.1
+	Manifest int             `json:"manifest"` // number of skills in the manifest of ARD; 0 without one
 	Omitted  []*OmittedError `json:"omitted"`
 	Removed  []string        `json:"removed"` // files of an earlier site, relative to the folder
 	Kept     []string        `json:"kept"`    // files of an earlier site that somebody has changed since
@@ -165,15 +171,15 @@ func (w *writer) finish() (Result, error) {
 	slices.SortFunc(w.index.Skills, func(a, b newEntry) int { return strings.Compare(a.Name, b.Name) })
 	slices.SortFunc(w.old.Skills, func(a, b oldEntry) int { return strings.Compare(a.Name, b.Name) })
 	w.result.Skills, w.result.Old = len(w.index.Skills), len(w.old.Skills)
-	err := errors.Join(w.writeIndex(newDir, w.index), w.writeIndex(oldDir, w.old))
+	err := errors.Join(w.writeJSON(path.Join(newDir, "index.json"), w.index), w.writeJSON(path.Join(oldDir, "index.json"), w.old), w.writeManifest())
 	if err == nil {
 		err = w.clean(&w.result)
 	}
 	return w.result, err
 }
 
-// writeIndex writes indented JSON, which people can read too.
-func (w *writer) writeIndex(dir string, v any) error {
+// writeJSON writes indented JSON, which people can read too.
+func (w *writer) writeJSON(name string, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -181,7 +187,7 @@ func (w *writer) writeIndex(dir string, v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	return w.write(path.Join(dir, "index.json"), b.Bytes())
+	return w.write(name, b.Bytes())
 }
 
 func digest(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(data)) }
