@@ -2,6 +2,7 @@ package registries
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/url"
 	"strconv"
 	"time"
@@ -14,33 +15,46 @@ const maxTerms = 300
 // suspicious it is told to leave out.
 func searchClawhub(c *call, text string, limit int) (found, error) {
 	var r struct {
-		Results *[]struct {
-			Slug         string `json:"slug"`
-			DisplayName  string `json:"displayName"`
-			Summary      string `json:"summary"`
-			Version      string `json:"version"`
-			UpdatedAt    any    `json:"updatedAt"` // milliseconds
-			OwnerHandle  string `json:"ownerHandle"`
-			Downloads    int    `json:"downloads"`
-			IsSuspicious bool   `json:"isSuspicious"`
-		} `json:"results"`
+		Results *[]json.RawMessage `json:"results"`
 	}
 	q := url.Values{"q": {queryText(text, maxTerms)}, "limit": {strconv.Itoa(limit)}, "nonSuspiciousOnly": {"true"}}
 	if err := c.get("/api/v1/search", q, &r); err != nil {
 		return found{}, err
 	}
-	if r.Results == nil {
-		return found{}, &notOneError{what: "it answers JSON of another form"}
+	type result struct {
+		Slug         string `json:"slug"`
+		DisplayName  string `json:"displayName"`
+		Summary      string `json:"summary"`
+		Version      string `json:"version"`
+		UpdatedAt    any    `json:"updatedAt"` // milliseconds
+		OwnerHandle  string `json:"ownerHandle"`
+		Downloads    int    `json:"downloads"`
+		IsSuspicious bool   `json:"isSuspicious"`
 	}
-	var f found
-	for _, x := range *r.Results {
+	return offersOf(r.Results, func(x result) Offer {
 		o := Offer{Name: x.Slug, Description: cmp.Or(x.Summary, x.DisplayName), Version: x.Version, Updated: day(x.UpdatedAt),
 			Installs: x.Downloads, Origin: x.OwnerHandle}
 		if x.IsSuspicious {
 			o.Verdict = "suspicious"
 		}
 		c.clawhubFile(&o)
-		f.offers = append(f.offers, o)
+		return o
+	})
+}
+
+// offersOf makes offers of the elements of a list, each for itself: a malformed one is counted, and
+// the others stay. nil is no answer of the form.
+func offersOf[T any](list *[]json.RawMessage, offer func(T) Offer) (f found, err error) {
+	if list == nil {
+		return f, &notOneError{what: "it answers JSON of another form"}
+	}
+	for _, data := range *list {
+		var x T
+		if json.Unmarshal(data, &x) != nil {
+			f.omitted++
+			continue
+		}
+		f.offers = append(f.offers, offer(x))
 	}
 	return f, nil
 }

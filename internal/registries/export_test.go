@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Parse returns the offers of a registry that answers any question with data.
-func Parse(ctx context.Context, r Registry, data []byte) []Offer {
+// Answered returns what is found in a registry that answers any question with data.
+func Answered(ctx context.Context, r Registry, data []byte) Found {
 	c := New([]Registry{r}, nil)
 	c.http.Transport = sayer(data)
-	return c.Search(ctx, "x", 50).Offers
+	return c.Search(ctx, "x", 50)
 }
 
 type sayer []byte

@@ -330,7 +330,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, form int, data []byte) {
 		r := registries.Registry{URL: "https://registry.example", Form: registries.Forms()[(form%3+3)%3]}
 		must.Do(t, r.Check())
-		for _, o := range registries.Parse(t.Context(), r, data) {
+		for _, o := range registries.Answered(t.Context(), r, data).Offers {
 			text, err := json.Marshal(o)
 			must.Do(t, err)
 			if o.Name == "" || len([]rune(o.Description)) > 1025 || strings.ContainsAny(cmp.Or(o.Description, o.Name), "\n\x1b\u202e") || len(text) > 20000 {
@@ -341,4 +341,20 @@ func FuzzAnswers(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestMalformed: of a registry's answer, what is malformed is left out and counted.
+func TestMalformed(t *testing.T) {
+	for form, text := range map[string]string{
+		"ard":       `{"results": [{"identifier": "urn:air:a.example:skill:good", "type": "application/agent-skills+zip"}, {"identifier": 3}, 7, {"identifier": "urn:air:a.example:skill:x", "description": {}}]}`,
+		"clawhub":   `{"results": [{"slug": "good", "updatedAt": "soon"}, {"slug": 3}, 7, {"slug": "a b"}]}`,
+		"skills.sh": `{"skills": [{"name": "good"}, {"name": "x", "installs": "many"}, 7, {"name": "$(x)"}]}`,
+	} {
+		r := registries.Registry{URL: "https://registry.example", Form: form}
+		must.Do(t, r.Check())
+		f := registries.Answered(t.Context(), r, []byte(text))
+		if got := names(f.Offers); len(got) != 1 || f.Offers[0].Name != "good" || f.Asked[0].Omitted != 3 {
+			t.Errorf("%s: offers %q, asked %+v", form, got, f.Asked)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package registries
 
 import (
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strconv"
@@ -16,22 +17,18 @@ var repository = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_][A-Za-z0-
 // often their skills were installed.
 func searchSkillsSh(c *call, text string, limit int) (found, error) {
 	var r struct {
-		Skills *[]struct {
-			ID          string `json:"id"`
-			Name        string `json:"name"`
-			Source      string `json:"source"`
-			Description string `json:"description"`
-			Installs    int    `json:"installs"`
-		} `json:"skills"`
+		Skills *[]json.RawMessage `json:"skills"`
 	}
 	if err := c.get("/api/search", url.Values{"q": {queryText(text, maxTerms)}, "limit": {strconv.Itoa(limit)}}, &r); err != nil {
 		return found{}, err
 	}
-	if r.Skills == nil {
-		return found{}, &notOneError{what: "it answers JSON of another form"}
+	type result struct {
+		Name        string `json:"name"`
+		Source      string `json:"source"`
+		Description string `json:"description"`
+		Installs    int    `json:"installs"`
 	}
-	var f found
-	for _, x := range *r.Skills {
+	return offersOf(r.Skills, func(x result) Offer {
 		o := Offer{Name: x.Name, Description: x.Description, Installs: x.Installs, Origin: x.Source}
 		switch {
 		case repository().MatchString(x.Source):
@@ -39,9 +36,8 @@ func searchSkillsSh(c *call, text string, limit int) (found, error) {
 		case c.mayFetch(x.Source):
 			o.Source, o.Skill = x.Source, x.Name
 		}
-		f.offers = append(f.offers, o)
-	}
-	return f, nil
+		return o
+	})
 }
 
 // findSkillsSh finds a skill by its name, or by owner/repository/name.
