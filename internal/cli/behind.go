@@ -6,14 +6,67 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 )
 
+// keepListings keeps in step how clients list skills by themselves, where setup has turned that down: what is
+// new is listed by name, what is disabled is not listed, and what is gone leaves nothing.
+func (e env) keepListings(cmd *cobra.Command, _ []string) {
+	s := e.session(cmd)
+	if err := s.keepListings(cmd.Context()); err != nil {
+		s.note("the listings of clients are as before: %v", err)
+	}
+}
+
+func (s *session) keepListings(ctx context.Context) error {
+	machine, err := s.setupEnv("")
+	if err != nil {
+		return nil // nothing is set up
+	}
+	for _, c := range client.All() {
+		scopes, err := setup.ListingsSet(machine, c)
+		if err != nil {
+			return err
+		}
+		for _, scope := range scopes {
+			s.lastGood, s.warn = true, func(error) {} // the command has told
+			skills, err := s.listedBy(ctx, machine, c, scope)
+			if err != nil {
+				return err
+			}
+			plan, err := setup.NewListingPlan(machine, c, scope, skills, len(skills) == 0)
+			if err == nil {
+				err = plan.Apply(machine)
+			}
+			if err != nil {
+				return err
+			}
+			if len(plan.Edits) > 0 {
+				s.note("what %s lists by itself is kept in step, in %s", c.Title, plan.Edits[0].Shown)
+			}
+		}
+	}
+	return nil
+}
+
+// listedBy returns the names of the skills that a client lists by itself, and whether they are disabled.
+func (s *session) listedBy(ctx context.Context, machine *setup.Env, lists client.Client, scope client.Scope) (map[string]bool, error) {
+	c, err := s.openFresh(ctx, freshen)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	skills, err := c.listable(ctx)
+	return setup.NamesIn(machine, lists, scope, skills), err
+}
+
 // indexBehind brings the catalog up to date in the background after a command that changed what is
 // offered, if a client's hook asks it: its next prompt finds the skills read and the threshold measured.
 func (e env) indexBehind(cmd *cobra.Command, _ []string) {
+	e.keepListings(cmd, nil)
 	s := e.session(cmd)
 	if err := s.indexBehind(cmd.Context()); err != nil {
 		s.note("the next prompt brings the catalog up to date: %v", err)

@@ -41,6 +41,9 @@ func (c entry) new(e env) *cobra.Command {
 		}
 	}
 	cmd.Hidden = c.traits&hidden != 0
+	if c.name == "index" { // which a hook starts when it finds new skills
+		cmd.PostRun = e.keepListings
+	}
 	if c.traits&changing != 0 {
 		for _, changes := range append(cmd.Commands(), cmd) {
 			changes.PostRun = e.indexBehind

@@ -18,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/trial"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -280,6 +281,6 @@ func checkState() []skill.Problem {
 func (c *catalog) listable(ctx context.Context) ([]setup.Listed, error) {
 	entries, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
 	return mapped(entries, func(e repertoire.Entry) setup.Listed {
-		return setup.Listed{Name: e.Name, Description: e.Description, Location: e.Location}
+		return setup.Listed{Name: e.Name, Description: e.Description, Location: e.Location, Off: e.State == search.Disabled}
 	}), err
 }

@@ -54,7 +54,9 @@ the folder backup of the state folder ($REPERTOIRE_STATE).
 
 "skills setup claude --listing name-only" makes Claude Code list the skills that
 the catalog offers, and that lie in its own folders, by name only, so that
-descriptions are not paid for twice. "--listing on" takes that back.
+descriptions are not paid for twice; on a terminal setup offers it. It is kept
+in step with what is added, removed, enabled and disabled: what is disabled is
+not listed at all. "--listing on" takes that back.
 
 --list shows which clients are on this machine and what is set up: its lines
 hold name, whether it was found, the scopes of the MCP server and of the hook
@@ -249,20 +251,14 @@ func (s *setupRun) listingPlan(ctx context.Context, name string) (*setup.Plan, e
 	if s.listing == "on" {
 		return setup.NewListingPlan(s.env, lists, s.Scope, nil, true)
 	}
-	c, err := s.openFresh(ctx, freshen)
+	skills, err := s.listedBy(ctx, s.env, lists, s.Scope)
+	if err == nil && len(skills) == 0 {
+		err = fmt.Errorf("no skill of the catalog lies in %s", strings.Join(s.env.SkillDirs(lists, s.Scope), " or "))
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
-	skills, err := c.listable(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names, err := setup.NamesIn(s.env, lists, s.Scope, skills)
-	if err != nil {
-		return nil, err
-	}
-	return setup.NewListingPlan(s.env, lists, s.Scope, names, false)
+	return setup.NewListingPlan(s.env, lists, s.Scope, skills, false)
 }
 
 // setupEnv describes this machine. Clients should run program; "" means this program.

@@ -79,7 +79,7 @@ func (s *setupRun) prepareCatalog(ctx context.Context, r *setupResult) (trial.Sa
 	return sampleOf(ctx, s.session, c)
 }
 
-// noteListing says which clients would list much less if they listed names only.
+// noteListing offers to have clients list names only that would list much less then, or says how.
 func (s *setupRun) noteListing(ctx context.Context, c *catalog) error {
 	const much = 2000 // characters, of which a model has room for 8,000
 	if !slices.ContainsFunc(s.Clients, func(c client.Client) bool { return slices.Contains(setup.ListingClients(), c.Name) }) {
@@ -90,9 +90,24 @@ func (s *setupRun) noteListing(ctx context.Context, c *catalog) error {
 		return err
 	}
 	for _, cl := range s.Clients {
-		if n, chars, names := setup.ListedWhole(s.env, cl, skills); chars-names >= much {
-			s.note("%s lists the descriptions of %s by itself: \"skills setup %s --listing name-only\" leaves %s of %s characters in each request",
-				cl.Title, count(n, "skill"), cl.Name, figures.Thousands(names), figures.Thousands(chars))
+		n, chars, names := setup.ListedWhole(s.env, cl, skills)
+		if chars-names < much {
+			continue
+		}
+		saves := fmt.Sprintf("leaves %s of %s characters in each request", figures.Thousands(names), figures.Thousands(chars))
+		if !s.canAsk() {
+			s.note("%s lists the descriptions of %s by itself: \"skills setup %s --listing name-only\" %s", cl.Title, count(n, "skill"), cl.Name, saves)
+			continue
+		}
+		if !s.user.agrees("%s lists the descriptions of %s by itself. To list their names only %s. Do that?", cl.Title, count(n, "skill"), saves) {
+			continue
+		}
+		plan, err := setup.NewListingPlan(s.env, cl, client.User, setup.NamesIn(s.env, cl, client.User, skills), false)
+		if err == nil {
+			err = plan.Apply(s.env)
+		}
+		if err != nil {
+			return fmt.Errorf("turning down what %s lists: %w", cl.Title, err)
 		}
 	}
 	return nil

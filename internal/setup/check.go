@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/regular"
@@ -98,19 +97,17 @@ func (e *Env) checkProgram(c client.Client, r Registration) skill.Problem {
 	return p
 }
 
-// NamesIn returns the names of the skills that a client lists itself in a scope. It
-// is an error if there are none.
-func NamesIn(env *Env, c client.Client, s client.Scope, skills []Listed) ([]string, error) {
-	folders := env.SkillDirs(c, s)
-	var names []string
-	for _, l := range below(folders, skills) {
+// NamesIn returns the names of the skills that a client lists itself in a scope, and whether they are off.
+func NamesIn(env *Env, c client.Client, s client.Scope, skills []Listed) map[string]bool {
+	names := make(map[string]bool)
+	for _, l := range below(env.SkillDirs(c, s), skills) {
 		// If the two names differ the client uses the name of the folder.
-		names = append(names, l.Name, filepath.Base(filepath.Dir(l.Location)))
+		for _, name := range []string{l.Name, filepath.Base(filepath.Dir(l.Location))} {
+			off, known := names[name]
+			names[name] = l.Off && (off || !known) // of two skills of a name, one may be listed
+		}
 	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("no skill of the catalog lies in %s", strings.Join(folders, " or "))
-	}
-	return names, nil
+	return names
 }
 
 // below returns the skills that lie in folders, also through a link, each once.

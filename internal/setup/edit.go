@@ -31,12 +31,12 @@ type Edit struct {
 	tree       any // of After
 	made       []edit.Path
 	mode       fs.FileMode
-	pristine   bool            // nothing of ours was in it before
-	clients    []client.Client // clients that may have an entry in it
-	overridden []string        // skills whose listing was set
-	commands   []string        // what our entries run, see Registration.command
-	saved      *Edit           // the edit as it was before the current change
-	checkLinks func() error    // see Env.checkLinks
+	pristine   bool              // nothing of ours was in it before
+	clients    []client.Client   // clients that may have an entry in it
+	overridden map[string]string // how skills are listed that were set, by name
+	commands   []string          // what our entries run, see Registration.command
+	saved      *Edit             // the edit as it was before the current change
+	checkLinks func() error      // see Env.checkLinks
 }
 
 // maxConfig is the size of the largest file that is edited, in bytes.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/edit"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // listingOf returns the settings that make a client list skills by their names only; nil
@@ -31,89 +32,174 @@ func ListingClients() []string {
 	return names
 }
 
-// NewListingPlan makes a client list skills by their names only, or as before.
-// What the user has decided about a skill is kept.
-func NewListingPlan(env *Env, c client.Client, s client.Scope, names []string, on bool) (*Plan, error) {
+// NewListingPlan makes a client list skills by their names only, and those that are off not at all; on makes
+// it list all as before. skills tells by name whether a skill is off. What the user has decided about a
+// skill is kept, and what was written for skills that are gone is removed.
+func NewListingPlan(env *Env, c client.Client, s client.Scope, skills map[string]bool, on bool) (*Plan, error) {
 	p, err := newPlanner(env, Request{Scope: s, Remove: on})
 	if err != nil {
 		return nil, err
 	}
-	p.add(p.listing(c, names, on))
+	p.add(p.listing(c, skills, on))
 	p.finish()
 	return p.plan, nil
 }
 
-func (p *planner) listing(c client.Client, names []string, on bool) Change {
-	settings := cmp.Or(listingOf(c), new(client.ListingSettings))
-	ch, ed, ok := p.begin(c, Listing, settings.Files, edit.JSON)
-	switch {
-	case !ok:
-		return ch
-	case on:
-		return p.listInFull(ch, ed, settings)
+// ListingsSet returns the scopes in which NewListingPlan has set the listing of a client.
+func ListingsSet(env *Env, c client.Client) (set []client.Scope, err error) {
+	l := listingOf(c)
+	if l == nil {
+		return nil, nil
 	}
-	return listNames(ch, ed, settings, names)
-}
-
-func listNames(ch Change, ed *Edit, l *client.ListingSettings, names []string) Change {
-	at := edit.Path{l.Overrides}
-	var missing edit.Object
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
-		if !edit.Has(ed.tree, at.With(name)) {
-			missing = append(missing, edit.Member{Key: name, Value: l.NameOnly})
-			ed.overridden = append(ed.overridden, name)
+	rec, err := readRecord(env.State)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range scopes {
+		if file := env.File(l.Files, s); file != "" {
+			if len(rec.Files[regular.Real(file)].listed(l)) > 0 {
+				set = append(set, s)
+			}
 		}
 	}
-	if len(missing) == 0 {
+	return set, nil
+}
+
+func (p *planner) listing(c client.Client, skills map[string]bool, on bool) Change {
+	settings := cmp.Or(listingOf(c), new(client.ListingSettings))
+	ch, ed, ok := p.begin(c, Listing, settings.Files, edit.JSON)
+	if !ok {
+		return ch
+	}
+	ours := p.record.Files[ed.File].listed(settings)
+	l := overrides{ed, settings, ours}
+	if on {
+		if ch.Action = Absent; len(ours) == 0 {
+			return ch
+		}
+		removed, err := l.remove(p.record, nil)
+		switch {
+		case err != nil:
+			return settled(ch, Refused, err)
+		case removed:
+			ch.Action = Removed
+		}
+		return ch
+	}
+	return l.set(ch, p.record, skills)
+}
+
+// overrides are how a client lists single skills, in a file.
+type overrides struct {
+	*Edit
+	of   *client.ListingSettings
+	ours map[string]string // what we have written, by name
+}
+
+// listed returns what was written into a file about how a client lists skills, by name.
+func (r *fileRecord) listed(l *client.ListingSettings) map[string]string {
+	written := make(map[string]string)
+	if r != nil {
+		for _, name := range r.Overrides {
+			written[name] = l.NameOnly
+		}
+		for _, name := range r.Off {
+			written[name] = l.Hidden[0]
+		}
+	}
+	return written
+}
+
+// value returns how a skill is listed.
+func (l overrides) value(off bool) string {
+	if off {
+		return l.of.Hidden[0]
+	}
+	return l.of.NameOnly
+}
+
+// isOurs reports whether a skill is listed as we have written: if not, the user has decided anew.
+func (l overrides) isOurs(name string) bool {
+	value, ok := l.ours[name]
+	return ok && edit.Lookup(l.tree, edit.Path{l.of.Overrides, name}) == value
+}
+
+func (l overrides) set(ch Change, rec *record, skills map[string]bool) Change {
+	at := edit.Path{l.of.Overrides}
+	var missing edit.Object
+	l.overridden = make(map[string]string)
+	changed, err := l.remove(rec, skills)
+	if err != nil {
+		return settled(ch, Updated, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(skills)) {
+		value := l.value(skills[name])
+		is := edit.Lookup(l.tree, at.With(name))
+		switch {
+		case is == nil:
+			missing = append(missing, edit.Member{Key: name, Value: value})
+			l.overridden[name] = value
+		case is != value && l.isOurs(name):
+			if err := l.Edit.set(at.With(name), value); err != nil {
+				return settled(ch, Updated, err)
+			}
+			l.overridden[name], changed = value, true
+		}
+	}
+	switch {
+	case len(missing) == 0 && !changed:
 		return settled(ch, Unchanged, nil)
+	case len(missing) == 0:
+		return settled(ch, Updated, nil)
 	}
 	ch.Snippet = snippet(edit.JSON, at, missing)
-	if !edit.Has(ed.tree, at) {
-		ed.made = append(ed.made, at)
-		return settled(ch, Added, ed.set(at, missing))
+	if !edit.Has(l.tree, at) {
+		l.made = append(l.made, at)
+		return settled(ch, Added, l.Edit.set(at, missing))
 	}
 	for _, m := range missing {
-		if err := ed.set(at.With(m.Key), l.NameOnly); err != nil {
+		if err := l.Edit.set(at.With(m.Key), m.Value); err != nil {
 			return settled(ch, Updated, err)
 		}
 	}
 	return settled(ch, Updated, nil)
 }
 
-func (p *planner) listInFull(ch Change, ed *Edit, l *client.ListingSettings) Change {
-	ch.Action = Absent
-	r := p.record.Files[ed.File]
-	if r == nil {
-		return ch
-	}
-	for _, name := range r.Overrides {
-		at := edit.Path{l.Overrides, name}
-		if edit.Lookup(ed.tree, at) != l.NameOnly { // the user has decided anew
+// remove removes ours, but for some skills.
+func (l overrides) remove(rec *record, except map[string]bool) (removed bool, err error) {
+	for _, name := range slices.Sorted(maps.Keys(l.ours)) {
+		if _, stays := except[name]; stays || !l.isOurs(name) {
 			continue
 		}
-		if err := ed.remove(at, p.record); err != nil {
-			return settled(ch, Refused, err)
+		if err := l.Edit.remove(edit.Path{l.of.Overrides, name}, rec); err != nil {
+			return removed, err
 		}
-		ch.Action = Removed
+		removed = true
 	}
-	return ch
+	return removed, nil
 }
 
-// overrides returns what the record says of the listing after an edit.
-func (ed *Edit) overrides(before []string) []string {
-	var now []string
+// noteListed notes in the record of a file how skills are listed after an edit.
+func (ed *Edit) noteListed(r *fileRecord) {
+	var only, off []string
 	for _, c := range ed.clients {
 		l := listingOf(c)
 		if l == nil {
 			continue
 		}
-		for _, name := range slices.Concat(before, ed.overridden) {
-			if edit.Lookup(ed.tree, edit.Path{l.Overrides, name}) == l.NameOnly && !slices.Contains(now, name) {
-				now = append(now, name)
+		now := overrides{ed, l, r.listed(l)}
+		maps.Copy(now.ours, ed.overridden)
+		for _, name := range slices.Sorted(maps.Keys(now.ours)) {
+			switch {
+			case !now.isOurs(name):
+			case now.ours[name] == l.NameOnly:
+				only = append(only, name)
+			default:
+				off = append(off, name)
 			}
 		}
 	}
-	return now
+	r.Overrides, r.Off = only, off
 }
 
 // ListedWhole returns how many skills in the user's folders of a client it lists with descriptions, how
@@ -147,6 +233,7 @@ type budget struct {
 type Listed struct {
 	Name, Description string
 	Location          string // of its SKILL.md
+	Off               bool   // the user has disabled it: no client need list it
 }
 
 // over reports whether the client leaves something out.

@@ -29,7 +29,8 @@ type fileRecord struct {
 	Exact     bool       `json:"exact"`               // nobody else has written to it between our changes
 	Wrote     string     `json:"wrote"`               // digest of what we wrote last
 	Made      [][]string `json:"made,omitempty"`      // containers that we made
-	Overrides []string   `json:"overrides,omitempty"` // of the listing that we set
+	Overrides []string   `json:"overrides,omitempty"` // skills that we have a client list by name only
+	Off       []string   `json:"off,omitempty"`       // skills that we have it not list
 	Commands  []string   `json:"commands,omitempty"`  // what our entries run, see Registration.command
 }
 
@@ -187,7 +188,7 @@ func (ed *Edit) write(env *Env, rec *record) error {
 	for _, at := range ed.made {
 		r.Made = append(r.Made, at.Names())
 	}
-	r.Overrides = ed.overrides(r.Overrides)
+	ed.noteListed(r)
 	r.Commands = append(r.Commands, ed.commands...)
 	slices.Sort(r.Commands)
 	r.Commands = slices.Compact(r.Commands)

@@ -74,7 +74,7 @@ func (p *planner) listAllInFull() {
 	for _, file := range slices.Sorted(maps.Keys(p.record.Files)) {
 		for _, c := range client.All() {
 			l := listingOf(c)
-			if l == nil || len(p.record.Files[file].Overrides) == 0 {
+			if l == nil || len(p.record.Files[file].listed(l)) == 0 {
 				continue
 			}
 			if p.req.Scope = client.Project; regular.Real(p.env.File(l.Files, client.User)) == file {

@@ -20,7 +20,7 @@ func TestRoom(t *testing.T) {
 		skills = nil
 		for i := range all {
 			name := fmt.Sprintf("skill-%03d", i)
-			skills = append(skills, Listed{name, strings.Repeat("ü", length), filepath.Join(e.Home, folder, "skills", name, "SKILL.md")})
+			skills = append(skills, Listed{Name: name, Description: strings.Repeat("ü", length), Location: filepath.Join(e.Home, folder, "skills", name, "SKILL.md")})
 		}
 	}
 	used := func(n int) string {
@@ -69,7 +69,7 @@ func TestRoom(t *testing.T) {
 	for _, s := range skills {
 		byName = append(byName, fmt.Sprintf("%q: %q", s.Name, "name-only"))
 	}
-	skills = append(skills, Listed{"mine", strings.Repeat("x", 7000), filepath.Join(e.Project, ".claude", "skills", "mine", "SKILL.md")})
+	skills = append(skills, Listed{Name: "mine", Description: strings.Repeat("x", 7000), Location: filepath.Join(e.Project, ".claude", "skills", "mine", "SKILL.md")})
 	hooked := Status{Client: named(t, "claude"), Registrations: []Registration{{Kind: Hook, Scope: client.User}}}
 	for _, c := range []struct{ budget, settings, hint string }{
 		{"8000", "{}", names},
@@ -87,7 +87,7 @@ func TestRoom(t *testing.T) {
 	}
 	// A few long descriptions are cut, and the others stay; or names alone are too long.
 	l := client.Listing{Chars: 100, Overhead: 5}
-	long := []Listed{{"a", strings.Repeat("x", 300), ""}, {"b", "short", ""}, {"c", strings.Repeat("x", 200), ""}}
+	long := []Listed{{Name: "a", Description: strings.Repeat("x", 300)}, {Name: "b", Description: "short"}, {Name: "c", Description: strings.Repeat("x", 200)}}
 	if got, want := shortened("Codex", "Room", l, long), "Codex cuts 2 of the 3 descriptions of your skills to about 38 characters. Room, and cuts all descriptions alike."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -337,7 +337,12 @@ func TestListing(t *testing.T) {
 	write(t, e, "home/.claude/settings.json", []byte(original))
 	list := func(on bool, names ...string) *Plan {
 		t.Helper()
-		p, err := NewListingPlan(e, named(t, "claude"), client.User, names, on)
+		skills := make(map[string]bool)
+		for _, name := range names {
+			shown, off := strings.CutPrefix(name, "-")
+			skills[shown] = off
+		}
+		p, err := NewListingPlan(e, named(t, "claude"), client.User, skills, on)
 		must.Do(t, err)
 		must.Do(t, p.Apply(e))
 		return p
@@ -352,6 +357,21 @@ func TestListing(t *testing.T) {
 	}
 	if p := list(false, "cat", "dog"); p.Changes[0].Action != Unchanged || len(p.Edits) > 0 {
 		t.Errorf("a second time: %+v", p.Changes)
+	}
+	// It is kept in step: what is disabled is not listed, what is new is, what is gone has no entry.
+	list(false, "-cat", "-mine", "bird")
+	kept := "{\n  \"skillOverrides\": {\n    \"mine\": \"off\",\n    \"cat\": \"off\",\n    \"bird\": \"name-only\"\n  }\n}\n"
+	if got := must.Read(t, file); got != kept {
+		t.Errorf("kept in step: %s", got)
+	}
+	if set, err := ListingsSet(e, named(t, "claude")); err != nil || len(set) != 1 || set[0] != client.User {
+		t.Errorf("set in %v, %v", set, err)
+	}
+	if p := list(false, "cat", "dog"); p.Changes[0].Action != Updated {
+		t.Errorf("back: %+v", p.Changes)
+	}
+	if got := must.Read(t, file); got != want {
+		t.Errorf("back: %s", got)
 	}
 	// One that the user changes stays.
 	must.Do(t, os.WriteFile(file, []byte(strings.Replace(want, `"dog": "name-only"`, `"dog": "off"`, 1)), 0o600))

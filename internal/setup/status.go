@@ -118,7 +118,7 @@ func (e *Env) settingsOf(c client.Client) []settings {
 
 // anyOurs reports whether a file still holds an entry of ours.
 func (e *Env) anyOurs(ed *Edit, rec *record) bool {
-	if r := rec.Files[ed.File]; r != nil && len(r.Overrides) > 0 {
+	if r := rec.Files[ed.File]; r != nil && len(r.Overrides)+len(r.Off) > 0 {
 		return true
 	}
 	for _, c := range ed.clients {
