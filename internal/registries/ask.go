@@ -26,6 +26,21 @@ type call struct {
 	client *Client
 	*Registry
 	asOf time.Time // when the oldest answer was given, if it was a kept one; the zero time means now
+	got  []got     // answers that are not kept yet
+}
+
+// A got is an answer with its name in the cache.
+type got struct {
+	name string
+	data []byte
+}
+
+// keep keeps the answers, which somebody has understood: a web page in their place is asked for anew.
+func (c *call) keep() {
+	for _, g := range c.got {
+		c.client.cache.write(g.name, g.data)
+	}
+	c.got = nil
 }
 
 // A WaitError says that a registry wants no question before a time.
@@ -41,10 +56,13 @@ func (c *call) get(path string, query url.Values, into any) error {
 		path += "?" + query.Encode()
 	}
 	data, err := c.ask(http.MethodGet, path, nil)
-	if err != nil {
-		return err
+	if err == nil {
+		err = readJSON(data, into)
 	}
-	return readJSON(data, into)
+	if err != nil {
+		c.got = nil // what is not understood is not kept
+	}
+	return err
 }
 
 // readJSON reads an answer.
@@ -91,7 +109,7 @@ func (c *call) ask(method, path string, body []byte) ([]byte, error) {
 	}
 	data, err := c.send(method, path, key, body)
 	if err == nil {
-		c.client.cache.write(name, data)
+		c.got = append(c.got, got{name, data})
 		return data, nil
 	}
 	if _, no := errors.AsType[*notOneError](err); old == nil || no {

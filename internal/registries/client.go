@@ -146,6 +146,7 @@ func (c *Client) search(ctx context.Context, r *Registry, text string, limit int
 		a.Error = err.Error()
 		return a
 	}
+	one.keep()
 	a.referrals, a.AsOf, a.Omitted = got.referrals, one.asOf, got.omitted
 	for _, o := range got.offers {
 		if o.Registry = r.Name; !o.clean() || len(a.offers) == maxOffers {
@@ -170,7 +171,9 @@ func (c *Client) Complete(ctx context.Context, offers []*Offer) {
 			continue
 		}
 		all.Go(func() {
-			protocols()[c.registries[i].Form].complete(&call{ctx: ctx, client: c, Registry: &c.registries[i]}, o)
+			one := call{ctx: ctx, client: c, Registry: &c.registries[i]}
+			protocols()[one.Form].complete(&one, o)
+			one.keep()
 			o.clean()
 		})
 	}
@@ -195,6 +198,7 @@ func (c *Client) Find(ctx context.Context, registry, name string) (Offer, error)
 	if err != nil {
 		return Offer{}, fmt.Errorf("registry %s: %w", r.Name, err)
 	}
+	one.keep()
 	list = slices.DeleteFunc(list, func(o Offer) bool { return !o.clean() })
 	switch {
 	case len(list) == 0:

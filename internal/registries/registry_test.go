@@ -215,6 +215,14 @@ func TestCache(t *testing.T) {
 	if f := ask(); len(f.Offers) != 1 || f.Asked[0].AsOf.IsZero() {
 		t.Errorf("asked %+v", f.Asked)
 	}
+	s.Mode.Store(registrytest.HTML)
+	for range 2 { // a web page is not kept, and an answer in its place is not used
+		before = s.Asked.Load()
+		if f := ask(); len(f.Offers) != 0 || f.Asked[0].Error != "it answers an HTML page" || s.Asked.Load() == before {
+			t.Errorf("asked %d times, %+v", s.Asked.Load()-before, f.Asked)
+		}
+	}
+	s.Mode.Store(registrytest.Broken)
 	now = now.Add(25 * time.Hour)
 	if f := ask(); len(f.Offers) != 0 || f.Asked[0].Error == "" {
 		t.Errorf("asked %+v", f.Asked)
