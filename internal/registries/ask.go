@@ -175,22 +175,27 @@ func (c *call) sendOnce(method, path, key string, body []byte) (endpoint.Answer,
 	return endpoint.Send(&c.client.http, req, maxAnswer)
 }
 
-// explained says in plain words why a registry could not be asked.
+// A deadError says that a registry does not answer at all.
+type deadError struct{ what string }
+
+func (e *deadError) Error() string { return e.what }
+
+// explained says in plain words why a registry does not answer.
 func (c *call) explained(err error) error {
 	dns, isDNS := errors.AsType[*net.DNSError](err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return errors.New("it did not answer in time")
+		return &deadError{"it did not answer in time"}
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return errors.New("nothing listens there")
+		return &deadError{"nothing listens there"}
 	case isDNS && dns.IsNotFound:
-		return errors.New("its host is not known; is there a network?")
+		return &deadError{"its host is not known; is there a network?"}
 	case isDNS, errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
-		return errors.New("there is no way to it; is there a network?")
+		return &deadError{"there is no way to it; is there a network?"}
 	}
-	return errors.New(endpoint.Tidy(err.Error()))
+	return &deadError{endpoint.Tidy(err.Error())}
 }
 
 // checked returns the error in an answer, if it is one.
@@ -205,7 +210,7 @@ func (c *call) checked(a endpoint.Answer, key string) error {
 		return &keyError{fmt.Sprintf("%d %s: %s%s", a.Status, http.StatusText(a.Status), message, endpoint.KeyHint(key, c.KeyEnv))}
 	case a.Status >= 300 && a.Status < 400:
 		return &notOneError{what: message + "; name the address that it leads to"}
-	case a.Status == http.StatusNotFound, a.Status == http.StatusMethodNotAllowed:
+	case a.Status == http.StatusNotFound, a.Status == http.StatusMethodNotAllowed, a.Status == http.StatusNotImplemented:
 		return &notOneError{fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)), true}
 	}
 	return fmt.Errorf("%d %s: %s", a.Status, http.StatusText(a.Status), message)

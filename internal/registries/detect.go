@@ -42,7 +42,7 @@ func Detect(ctx context.Context, r Registry) (Registry, error) {
 		if err == nil {
 			return one, nil
 		}
-		if _, no := errors.AsType[*notOneError](err); !no {
+		if ctx.Err() != nil || isFinal(err) {
 			return r, fmt.Errorf("asking %s: %w", endpoint.Shown(one.URL), err)
 		}
 		tried = append(tried, fmt.Sprintf("asked as %s, %v", form, err))
@@ -51,6 +51,14 @@ func Detect(ctx context.Context, r Registry) (Registry, error) {
 		return r, fmt.Errorf("%s lists skills, but cannot be asked; \"skills root add %[1]s\" follows all of them", endpoint.Shown(r.URL))
 	}
 	return r, fmt.Errorf("%s is no registry that this program knows: %s", endpoint.Shown(r.URL), strings.Join(tried, "; "))
+}
+
+// isFinal reports whether an error is the same whatever form is tried.
+func isFinal(err error) bool {
+	_, dead := errors.AsType[*deadError](err)
+	_, key := errors.AsType[*keyError](err)
+	_, wait := errors.AsType[*WaitError](err)
+	return dead || key || wait
 }
 
 // follow makes the URL the base of the registry that a host names in its manifest. lists means

@@ -257,7 +257,10 @@ func (s *Server) ard(mux *http.ServeMux) {
 }
 
 func (s *Server) clawhub(mux *http.ServeMux) {
-	const updated = 1790812800000 // milliseconds
+	const updated = 1790812800000                                           // milliseconds
+	mux.HandleFunc("POST /", func(w http.ResponseWriter, _ *http.Request) { // as servers that know no POST at all
+		http.Error(w, "<h1>Unsupported method</h1>", http.StatusNotImplemented)
+	})
 	mux.HandleFunc("GET /api/v1/search", func(w http.ResponseWriter, r *http.Request) {
 		results := []any{}
 		for i, one := range s.matching(r.URL.Query().Get("q")) {
@@ -294,6 +297,9 @@ func (s *Server) clawhub(mux *http.ServeMux) {
 }
 
 func (s *Server) skillsSh(mux *http.ServeMux) {
+	mux.HandleFunc("POST /", func(w http.ResponseWriter, _ *http.Request) { // as servers that stumble over what they do not know
+		http.Error(w, "no route", http.StatusInternalServerError)
+	})
 	mux.HandleFunc("GET /api/search", func(w http.ResponseWriter, r *http.Request) {
 		list := []any{}
 		for _, one := range s.matching(r.URL.Query().Get("q")) {
