@@ -142,6 +142,17 @@ func (s *Server) behave(next http.Handler) http.Handler {
 	})
 }
 
+// refusing answers what a server does not know: a POST with a status, all else with 404.
+func refusing(status int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			http.NotFound(w, r)
+			return
+		}
+		http.Error(w, http.StatusText(status), status)
+	}
+}
+
 // find returns the skill of a name; nil if there is none.
 func (s *Server) find(name string) *Skill {
 	for i := range s.Skills {
@@ -257,10 +268,8 @@ func (s *Server) ard(mux *http.ServeMux) {
 }
 
 func (s *Server) clawhub(mux *http.ServeMux) {
-	const updated = 1790812800000                                           // milliseconds
-	mux.HandleFunc("POST /", func(w http.ResponseWriter, _ *http.Request) { // as servers that know no POST at all
-		http.Error(w, "<h1>Unsupported method</h1>", http.StatusNotImplemented)
-	})
+	const updated = 1790812800000                            // milliseconds
+	mux.HandleFunc("/", refusing(http.StatusNotImplemented)) // as servers that know no POST at all
 	mux.HandleFunc("GET /api/v1/search", func(w http.ResponseWriter, r *http.Request) {
 		results := []any{}
 		for i, one := range s.matching(r.URL.Query().Get("q")) {
@@ -297,9 +306,7 @@ func (s *Server) clawhub(mux *http.ServeMux) {
 }
 
 func (s *Server) skillsSh(mux *http.ServeMux) {
-	mux.HandleFunc("POST /", func(w http.ResponseWriter, _ *http.Request) { // as servers that stumble over what they do not know
-		http.Error(w, "no route", http.StatusInternalServerError)
-	})
+	mux.HandleFunc("/", refusing(http.StatusInternalServerError)) // as servers that stumble over what they do not know
 	mux.HandleFunc("GET /api/search", func(w http.ResponseWriter, r *http.Request) {
 		list := []any{}
 		for _, one := range s.matching(r.URL.Query().Get("q")) {
