@@ -42,6 +42,8 @@ const configExample = `  roots:                 # further folders, repositories,
     - {path: ../team, label: team, names: {old: new}}
     - {git: "https://git.example/team/skills", ref: v2, path: skills}
     - {url: "https://example.com/skills.zip", fetch: "@daily", trusted: true}
+  registries:            # asked by skills search --registries
+    - {url: "https://clawhub.ai", form: clawhub, name: hub}
   disabled: [legacy-*]   # or {names: […], tags: […], sources: […]}
   ignore: [no-trigger, {rules: unused-file, skills: ["x-*"]}]  # by doctor
   usage: false           # or true, or {prompts: true}: a local log of use
