@@ -17,7 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
-var update = flag.Bool("update", false, "write what the packages export into testdata/api.txt")
+var update = flag.Bool("update", false, "write testdata/api.txt, and figures where they are quoted")
 
 // TestAPI: a change of what programs can use shows in a review, as a change of testdata/api.txt.
 func TestAPI(t *testing.T) {

@@ -397,12 +397,13 @@ func (r *Ranking) Quiet() string {
 	return ""
 }
 
-// Promise says what the threshold is good for; "" if it was set by hand.
+// Promise says what the threshold aims at; "" if it was set by hand. The share is exact for
+// the prompts that set the threshold, and a guess for others.
 func (b *Background) Promise() string {
 	if b.Disturb < 0 {
 		return ""
 	}
-	return fmt.Sprintf("at most %.3g %% of the prompts that need no skill get one", 100*b.Disturb)
+	return fmt.Sprintf("about %.3g %% of the prompts that need no skill get one", 100*b.Disturb)
 }
 
 // Reference says how a prompt compares with the prompts that need no skill, or why the

@@ -17,15 +17,15 @@ func TestSayRanking(t *testing.T) {
 	}{
 		{"below", search.Ranking{Demand: rank.Demand{Probability: .46}, Threshold: .6, Background: calibrated},
 			"this prompt looks 46 % likely to need a skill; the threshold is 60 %",
-			"at most 5 % of the prompts that need no skill get one", "of 500 prompts that need no skill, 9 would score higher here"},
+			"about 5 % of the prompts that need no skill get one", "of 500 prompts that need no skill, 9 would score higher here"},
 		{"close", search.Ranking{Demand: rank.Demand{Probability: .598}, Threshold: .6, Background: calibrated},
 			"this prompt looks 59.8 % likely to need a skill; the threshold is 60.0 %",
-			"at most 5 % of the prompts that need no skill get one", "of 500 prompts that need no skill, 9 would score higher here"},
+			"about 5 % of the prompts that need no skill get one", "of 500 prompts that need no skill, 9 would score higher here"},
 		{"above", search.Ranking{Demand: rank.Demand{Probability: .7}, Threshold: .6, Background: search.Background{Disturb: -1}}, "", "", ""},
 		{"a kind", search.Ranking{Kind: "reply", Threshold: .6, Background: calibrated},
-			"the prompt is a reply or a greeting", "at most 5 % of the prompts that need no skill get one", ""},
+			"the prompt is a reply or a greeting", "about 5 % of the prompts that need no skill get one", ""},
 		{"not calibrated", search.Ranking{Demand: rank.Demand{Probability: .7}, Threshold: .6, Background: search.Background{Disturb: .002, Missing: "the catalog changed"}},
-			"", "at most 0.2 % of the prompts that need no skill get one", "none, so that the threshold is an estimate: the catalog changed"},
+			"", "about 0.2 % of the prompts that need no skill get one", "none, so that the threshold is an estimate: the catalog changed"},
 	} {
 		if got := tt.r.Quiet(); got != tt.quiet {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.quiet)

@@ -203,7 +203,7 @@ type level struct {
 
 func (l *level) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Float64Var(&l.share, "disturb", rank.DefaultRate, "offer skills to at most this `share` of the prompts that need none")
+	f.Float64Var(&l.share, "disturb", rank.DefaultRate, "offer skills to about this `share` of the prompts that need none")
 	f.Float64Var(&l.probability, "threshold", 0, "instead of --disturb: offer skills from this `probability` on")
 	l.given = f.Changed
 }

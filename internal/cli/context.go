@@ -29,7 +29,7 @@ instructions; they do not count against the budget.
 
 When the probability that the prompt wants any skill reaches the threshold, the
 best skill is listed, and each further one that is at least 5 % likely. The
-threshold is such that at most 10 % of the prompts that need no skill get one
+threshold is such that about 10 % of the prompts that need no skill get one
 (--disturb): "skills index" ranks 500 of these in your catalog, and until it
 has, the threshold of a typical catalog holds. With --disturb 0 a prompt gets
 only what it names, with 1 every request gets the best skill.

@@ -88,7 +88,7 @@ var rules = []Rule{
 	{"changed", skill.Warning, held, "An installed skill is not as it was installed, so it is held back.", "Look at it with \"skills update --verify\"; update or install it again."},
 	{"client", skill.Note, settings, "A client is set up.", "Nothing."},
 	{"client-broken", skill.Error, breaks, "What is set up in a client does not work.", "Run \"skills setup\" again."},
-	{"client-budget", skill.Warning, hides, "A client has no room to list its skills and drops descriptions.", "Let \"skills setup\" turn its listing off."},
+	{"client-budget", skill.Warning, hides, "A client has no room to list its skills and drops descriptions.", "Let \"skills setup\" have it list names only, or move skills to a root that it does not list."},
 	{"client-commands", skill.Note, settings, "Files of a client's commands are not skills.", "Make a skill of each that models should find."},
 	{"client-settings", skill.Warning, settings, "The settings of a client cannot be read.", "Correct the file."},
 	{"client-silent", skill.Error, settings, "What a client runs does not answer.", "Do as the message says."},

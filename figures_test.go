@@ -1,0 +1,140 @@
+package repertoire_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/rank"
+)
+
+// TestDocsFigures: what pages and comments say of weights and measurements is what the program
+// has and what the measured tables say. testdata/figures.txt lists them.
+func TestDocsFigures(t *testing.T) {
+	const list = "testdata/figures.txt"
+	sources := figureSources(t)
+	name, value := "", ""
+	lines := strings.Split(must.Read(t, list), "\n")
+	for i, line := range lines {
+		place, isPlace := strings.CutPrefix(line, "\t")
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case isPlace:
+			checkFigure(t, name, value, place)
+		default:
+			name, value, _ = strings.Cut(line, " ")
+			source, ok := sources[name]
+			delete(sources, name)
+			if ok && *update {
+				lines[i], value = name+" "+source, source
+			} else if ok && source != value {
+				t.Errorf("%s is %s, and %s says %s; run: go test . -run TestDocsFigures -update", name, source, list, value)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		t.Errorf("%s lacks %s", list, name)
+	}
+	if *update {
+		must.Do(t, os.WriteFile(list, []byte(strings.Join(lines, "\n")), 0o644))
+	}
+}
+
+// checkFigure checks that a place, "FILE: words {} words", has a value. With -update it
+// writes the value there.
+func checkFigure(t *testing.T, name, value, place string) {
+	t.Helper()
+	file, words, _ := strings.Cut(place, ": ")
+	// A line may end between any two words, and continue as a comment.
+	spaced := func(s string) string {
+		return strings.ReplaceAll(regexp.QuoteMeta(s), " ", `\s+(?://\s+)?`)
+	}
+	before, after, ok := strings.Cut(words, "{}")
+	if !ok {
+		t.Fatalf("%s: %q has no {}", name, place)
+	}
+	text := must.Read(t, file)
+	if regexp.MustCompile(spaced(before) + spaced(value) + spaced(after)).MatchString(text) {
+		return
+	}
+	number := regexp.MustCompile("(" + spaced(before) + `)[\d.,]+(` + spaced(after) + ")")
+	if !*update || before+after == "" || !number.MatchString(text) {
+		t.Errorf("%s does not say %q", file, strings.Replace(words, "{}", value, 1))
+		return
+	}
+	must.Do(t, os.WriteFile(file, []byte(number.ReplaceAllString(text, "${1}"+value+"${2}")), 0o644))
+}
+
+// figureSources returns the figures that follow from the program and the measured tables.
+func figureSources(t *testing.T) map[string]string {
+	t.Helper()
+	p := rank.Defaults()
+	v, c := p.Gate.Vectors, p.Gate.Contextual
+	short := func(x float64, decimals int) string {
+		return strings.TrimPrefix(strconv.FormatFloat(x, 'f', decimals, 64), "0")
+	}
+	of := func(x float64) string { return short(x, 2) }
+	relevance := must.Read(t, "docs/relevance.md")
+	_, own, _ := strings.Cut(relevance, "### In people's own words")
+	ranked, gated := means(t, relevance)
+	_, gatedOwn := means(t, own)
+	speed := func(row string, column int) string { return cellsOf(t, must.Read(t, "docs/speed.md"), row)[column] }
+	return map[string]string{
+		"cosine-weight":       short(p.Legs[rank.Full], -1),
+		"name-weight":         short(p.Name, -1),
+		"least":               fmt.Sprint(100 * p.Gate.Least),
+		"rate":                fmt.Sprint(100 * rank.DefaultRate),
+		"first-hit":           hundredths(t, ranked[3]),
+		"coverage-at-3":       hundredths(t, ranked[6]),
+		"coverage":            hundredths(t, gated[3]),
+		"disturbed":           hundredths(t, gated[2]),
+		"disturbed-own-words": hundredths(t, gatedOwn[2]),
+		"hook-500-ms":         speed("the process `context` from start to end, ms", 1),
+		"hook-20101-ms":       speed("the process `context` from start to end, ms", 3),
+		"resident-20101-ms":   strings.TrimRight(speed("a block in a resident process, p50 ms", 3), "0"),
+		"gate": fmt.Sprintf("%s · highest sum of both cosines + %s · strength of the text + %s · coverage by name and description + %s · head + %s · request − %s · ln(number of skills) − %s",
+			of(v.Nearness), of(v.Strength), of(v.Coverage), of(v.Head), of(v.Request), of(-v.Size), of(-v.Base)),
+		"gate-encoder": fmt.Sprintf("%s · highest sum of both cosines + %s · highest cosine of the encoder + %s · strength + %s · coverage + %s · head + %s · request − %s · ln(number of skills) − %s",
+			of(c.Nearness), of(c.Sentence), of(c.Strength), of(c.Coverage), of(c.Head), of(c.Request), of(-c.Size), of(-c.Base)),
+	}
+}
+
+// means returns the cells of the first two rows of means in a text: of ranking, and of blocks
+// at the default rate.
+func means(t *testing.T, text string) (ranked, gated []string) {
+	t.Helper()
+	_, text, _ = strings.Cut(text, "<!-- begin:")
+	ranked = cellsOf(t, text, "**mean**")
+	_, text, _ = strings.Cut(text, "| **mean** |")
+	return ranked, cellsOf(t, text, "**mean**")
+}
+
+// cellsOf returns the cells of the first row of a table that begins with a cell.
+func cellsOf(t *testing.T, text, first string) []string {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if cells := strings.Split(strings.Trim(line, "| \n"), "|"); strings.TrimSpace(cells[0]) == first {
+			for i := range cells {
+				cells[i] = strings.TrimSpace(cells[i])
+			}
+			return cells
+		}
+	}
+	t.Fatalf("there is no row %q", first)
+	return nil
+}
+
+// hundredths returns the share ".702 (.691–.713)" as "70".
+func hundredths(t *testing.T, cell string) string {
+	t.Helper()
+	cell, _, _ = strings.Cut(cell, " ")
+	x, err := strconv.ParseFloat(cell, 64)
+	must.Do(t, err)
+	return fmt.Sprintf("%.0f", 100*x)
+}
