@@ -26,6 +26,7 @@ type call struct {
 	client *Client
 	*Registry
 	asOf time.Time // when the oldest answer was given, if it was a kept one; the zero time means now
+	anew bool      // no kept answer will do, as for what is installed
 	got  []got     // answers that are not kept yet
 }
 
@@ -104,6 +105,9 @@ func (c *call) ask(method, path string, body []byte) ([]byte, error) {
 	}
 	name := c.client.cache.name(method, c.URL+path, key, body)
 	old, at := c.client.cache.read(name)
+	if c.anew {
+		old = nil
+	}
 	if old != nil && c.client.now().Sub(at) < fresh {
 		return old, nil
 	}

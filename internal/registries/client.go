@@ -193,7 +193,7 @@ func (c *Client) Find(ctx context.Context, registry, name string) (Offer, error)
 	const longest = 20 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	one := call{ctx: ctx, client: c, Registry: r}
+	one := call{ctx: ctx, client: c, Registry: r, anew: true}
 	list, err := protocols()[r.Form].find(&one, name)
 	if err != nil {
 		return Offer{}, fmt.Errorf("registry %s: %w", r.Name, err)
