@@ -46,26 +46,38 @@ func (m *Manifest) fill(e *search.Entry, in *Instructions) (err error) {
 	if e.ShadowedBy != "" {
 		return fmt.Errorf("%s has its name", e.ShadowedBy)
 	}
-	if e.File() != skill.FileNames[0] {
-		return fmt.Errorf("its instructions are in %s, not in %s", e.File(), skill.FileNames[0])
-	}
-	if err := checkFiles(in); err != nil {
-		return err
-	}
-	if m.Frontmatter, err = skill.Exact(string(in.Data)); err != nil {
+	if m.Frontmatter, err = Publishable(e.File(), in); err != nil {
 		return err
 	}
 	m.Name, _ = m.Frontmatter["name"].(string)
 	m.Description, _ = m.Frontmatter["description"].(string)
-	switch {
-	case !skill.IsPortableName(m.Name):
-		return fmt.Errorf("its name is not of the form a-b-c in at most %d letters and digits, or is a device's on Windows", skill.MaxName)
-	case strings.TrimSpace(m.Description) == "":
-		return errors.New("its description is missing or not a text")
-	case len(utf16.Encode([]rune(m.Description))) > skill.MaxDescription: // hosts count in either way
-		return fmt.Errorf("its description is longer than %d characters", skill.MaxDescription)
-	}
 	return nil
+}
+
+// Publishable returns the frontmatter of a skill whose instructions are in a file of this base
+// name. The error says why other programs could not read the skill, or would read it differently.
+func Publishable(file string, in *Instructions) (map[string]any, error) {
+	if file != skill.FileNames[0] {
+		return nil, fmt.Errorf("its instructions are in %s, not in %s", file, skill.FileNames[0])
+	}
+	if err := checkFiles(in); err != nil {
+		return nil, err
+	}
+	front, err := skill.Exact(string(in.Data))
+	if err != nil {
+		return nil, err
+	}
+	name, _ := front["name"].(string)
+	description, _ := front["description"].(string)
+	switch {
+	case !skill.IsPortableName(name):
+		return nil, fmt.Errorf("its name is not of the form a-b-c in at most %d letters and digits, or is a device's on Windows", skill.MaxName)
+	case strings.TrimSpace(description) == "":
+		return nil, errors.New("its description is missing or not a text")
+	case len(utf16.Encode([]rune(description))) > skill.MaxDescription: // hosts count in either way
+		return nil, fmt.Errorf("its description is longer than %d characters", skill.MaxDescription)
+	}
+	return front, nil
 }
 
 // checkFiles reports what is wrong with the files of a skill.

@@ -26,9 +26,10 @@ indexes are relative, so DIR may be served anywhere; ARD wants whole URLs, so
 --url says where DIR will be.
 
 A skill that clients could not read, or would read differently, is left out, and
-standard error says why: a name that is not made of a-z, 0-9 and hyphens, a
-description of more than 1,024 characters, hidden characters, malformed
-frontmatter, more than 512 files or 16 MiB, or a file that cannot be read.
+standard error says why, as "skills doctor" does before: a name that is not made
+of a-z, 0-9 and hyphens, a description of more than 1,024 characters, hidden
+characters, malformed frontmatter, more than 512 files or 16 MiB, or a file that
+cannot be read.
 
 The same skills give the same bytes. Files that an earlier run wrote are
 replaced, and removed when they are not needed any more; other files never are.
@@ -72,8 +73,11 @@ func runWellKnown(ctx context.Context, s *session, c *catalog, dir, base string)
 	if s.json {
 		return s.printJSON(done)
 	}
+	out := 0
 	for _, o := range done.Omitted {
-		s.note("%v", o)
+		if s.note("%v", o); !o.OldOnly {
+			out++
+		}
 	}
 	for _, name := range done.Kept {
 		s.note("%s is not needed any more, but was changed since it was written, and is kept", name)
@@ -82,6 +86,10 @@ func runWellKnown(ctx context.Context, s *session, c *catalog, dir, base string)
 	if base != "" {
 		ard = ", " + figures.Thousands(done.Manifest) + " in the manifest of ARD"
 	}
-	return s.printText(lineOf("%s in %s (%s), %s in the form of version 0.1%s; %s of before removed",
-		count(done.Skills, "skill"), dir, count(done.Archives, "archive"), figures.Thousands(done.Old), ard, count(len(done.Removed), "file")))
+	left := ""
+	if out > 0 {
+		left = "; " + count(out, "skill") + " left out"
+	}
+	return s.printText(lineOf("%s in %s (%s), %s in the form of version 0.1%s%s; %s of before removed",
+		count(done.Skills, "skill"), dir, count(done.Archives, "archive"), figures.Thousands(done.Old), ard, left, count(len(done.Removed), "file")))
 }

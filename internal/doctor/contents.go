@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/wellknown"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -31,6 +33,7 @@ type contents struct {
 	file   string                 // base name of the instructions
 	skill  *skill.Skill           // nil if the instructions are refused or cannot be read
 	names  []string               // all files, sorted
+	listed source.Listing         // of the folder
 	text   map[string]string      // of the files that hold text and were read
 	mode   map[string]fs.FileMode // of the files that were read, if the source is on disk
 	unread []string               // files that may hold text and were not read
@@ -44,6 +47,7 @@ func readContents(ctx context.Context, src source.Source, dir, file string) *con
 	c.names = []string{file}
 	l, err := src.List(ctx, dir)
 	if err == nil {
+		c.listed = l
 		c.whole = !l.Partial && len(l.Links)+len(l.Skills) == 0
 		c.names = c.names[:0]
 		for _, f := range l.Files {
@@ -102,6 +106,7 @@ func (c *contents) check(strict bool) []skill.Problem {
 		found = append(found, skill.Problem{Rule: "no-trigger", Severity: skill.Note, Path: c.path(c.file),
 			Message: "the description does not say when to use the skill", Hint: "add \"Use when …\""})
 	}
+	found = append(found, c.unpublishable()...)
 	reached := c.reached()
 	if c.whole {
 		for _, name := range slices.Sorted(maps.Keys(reached)) {
@@ -110,6 +115,20 @@ func (c *contents) check(strict bool) []skill.Problem {
 		found = append(found, c.unused(reached)...)
 	}
 	return append(found, c.scripts()...)
+}
+
+// unpublishable says why "skills publish" leaves the skill out, if it does.
+func (c *contents) unpublishable() []skill.Problem {
+	if c.skill == nil || len(c.listed.Files) == 0 { // reported as what it is
+		return nil
+	}
+	err := wellknown.Check(c.file, &contextprovider.Instructions{
+		Content: contextprovider.Content{Data: []byte(c.text[c.file])}, Files: c.listed.Files, Unserved: c.listed.Unserved})
+	if err == nil {
+		return nil
+	}
+	return []skill.Problem{{Rule: "unpublishable", Severity: skill.Note, Path: c.path(c.file),
+		Message: fmt.Sprintf("left out by \"skills publish\": %v", err), Hint: "mend it before you publish the skill"}}
 }
 
 // listed writes the first few of some names.

@@ -90,17 +90,19 @@ func TestCatalog(t *testing.T) {
 		"warning hidden-bidi confusing lib Odd lib:odd/SKILL.md",
 		"note shadowed author more more/hamster DIR/hamster/SKILL.md",
 		"note skill-md-case unseen more lower DIR/lower/Skill.md",
+		"note unpublishable author lib Odd lib:odd/SKILL.md",
+		"note unpublishable author lib bom lib:bom/SKILL.md",
 	}
 	got := lines(r, dir)
 	if diff := cmp.Diff(counted(want), counted(got)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if r.Skills != 8 || r.Errors != 2 || r.Warnings != 6 || r.Notes != 2 {
+	if r.Skills != 8 || r.Errors != 2 || r.Warnings != 6 || r.Notes != 4 {
 		t.Errorf("%d skills, %d errors, %d warnings, %d notes", r.Skills, r.Errors, r.Warnings, r.Notes)
 	}
 	before := len(r.Findings)
 	r.Add(skill.Problem{Rule: "client-budget", Severity: skill.Warning}, skill.Problem{Rule: "client", Severity: skill.Note})
-	if r.Warnings != 7 || r.Notes != 3 || len(r.Findings) != before+2 {
+	if r.Warnings != 7 || r.Notes != 5 || len(r.Findings) != before+2 {
 		t.Errorf("after an addition: %d warnings, %d notes", r.Warnings, r.Notes)
 	}
 }

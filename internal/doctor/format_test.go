@@ -173,6 +173,7 @@ func TestInspect(t *testing.T) {
 		"warning similar-name confusing lib reqeust DIR/lib/reqeust/SKILL.md",
 		"warning ignore-instructions confusing more request DIR/more/request/a.md",
 		"note not-analysed author more request DIR/more/request/SKILL.md",
+		"note unpublishable author more req\u0435st DIR/more/req\u0435st/SKILL.md",
 	}
 	if diff := cmp.Diff(want, lines(r, dir)); diff != "" || r.NotAnalysed != 1 {
 		t.Errorf("%d not analysed (-want +got)\n%s", r.NotAnalysed, diff)

@@ -210,6 +210,7 @@ var rules = []Rule{
 	{"unexpected-field", skill.Error, strict, "The specification has no such field.", "Put it under metadata."},
 	{"unmet-requirement", skill.Warning, confuses, "A skill requires a skill that is not in the catalog.", "Add it, or correct the name."},
 	{"unportable-name", skill.Warning, confuses, "A file has a name that not every system accepts; it is not served.", "Rename it."},
+	{"unpublishable", skill.Note, author, "\"skills publish\" leaves the skill out: other programs could not read it, or would read it differently.", "Do as the message says, if you publish it."},
 	{"unreachable", skill.Warning, hides, "The skill's own description does not find it.", "Say in the description what only this skill does."},
 	{"unreadable", skill.Error, place, "A skill or a source cannot be read.", "Make it readable, or remove it."},
 	{"unreadable-file", skill.Warning, confuses, "A file of a skill cannot be read.", "Make it readable."},

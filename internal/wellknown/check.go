@@ -5,9 +5,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/skill"
 )
+
+// Check says why the skill is left out of a site whose instructions are in a file of this base
+// name; nil means that it can be published.
+func Check(file string, in *contextprovider.Instructions) error {
+	if _, err := contextprovider.Publishable(file, in); err != nil {
+		return err
+	}
+	paths := make([]string, len(in.Files))
+	for i, f := range in.Files {
+		paths[i] = f.Path
+	}
+	return checkFiles(in.Data, paths)
+}
 
 func (b *bundle) omitted(format string, args ...any) error {
 	return &OmittedError{Name: b.name, Reason: fmt.Sprintf(format, args...)}
@@ -22,22 +36,35 @@ func (b *bundle) prepare() error {
 		return b.omitted("it has no SKILL.md")
 	}
 	b.files = slices.Concat(b.files[i:i+1], b.files[:i], b.files[i+1:])
-	if _, hidden := tidy.CleanAndCount(string(b.files[0].data)); len(hidden) > 0 {
-		return b.omitted("SKILL.md has hidden characters (%s) from line %d on", hidden[0].Kind, hidden[0].Line)
+	paths := make([]string, len(b.files))
+	for i, f := range b.files {
+		paths[i] = f.path
+	}
+	if err := checkFiles(b.files[0].data, paths); err != nil {
+		return b.omitted("%v", err)
+	}
+	return nil
+}
+
+// checkFiles reports what clients would read differently: text is the SKILL.md, and paths are
+// those of all files.
+func checkFiles(text []byte, paths []string) error {
+	if _, hidden := tidy.CleanAndCount(string(text)); len(hidden) > 0 {
+		return fmt.Errorf("SKILL.md has hidden characters (%s) from line %d on", hidden[0].Kind, hidden[0].Line)
 	}
 	seen := make(map[string]string)
-	for _, f := range b.files {
-		if clean, err := skill.CleanPath(f.path); err != nil || clean != f.path || tidy.Clean(f.path) != f.path {
-			return b.omitted("the name of its file %q is not a plain relative path of a skill's file", f.path)
+	for _, p := range paths {
+		if clean, err := skill.CleanPath(p); err != nil || clean != p || tidy.Clean(p) != p {
+			return fmt.Errorf("the name of its file %q is not a plain relative path of a skill's file", p)
 		}
-		if skill.IsSecret(f.path) {
-			return b.omitted("only passwords and keys have the name of its file %s; remove the file", f.path)
+		if skill.IsSecret(p) {
+			return fmt.Errorf("only passwords and keys have the name of its file %s; remove the file", p)
 		}
-		fold := strings.ToLower(f.path)
+		fold := strings.ToLower(p)
 		if other, ok := seen[fold]; ok {
-			return b.omitted("its files %s and %s would be one where case does not count", other, f.path)
+			return fmt.Errorf("its files %s and %s would be one where case does not count", other, p)
 		}
-		seen[fold] = f.path
+		seen[fold] = p
 	}
 	return nil
 }
