@@ -49,6 +49,7 @@ func TestParseSource(t *testing.T) {
 		"https://host/":                         {Site, "https://host", "", ""},
 		"https://host/docs" + index:             {Site, "https://host/docs" + index, "", ""},
 		"http://localhost:80":                   {Site, "http://localhost:80", "", ""},
+		"registry+https://h/base/-/urn:air:a:b": {Registry, "registry+https://h/base/-/urn:air:a:b", "", ""},
 		".":                                     {Folder, ".", "", ""},
 		"./a":                                   {Folder, "./a", "", ""},
 		"../a/b":                                {Folder, "../a/b", "", ""},
@@ -73,10 +74,22 @@ func TestHelpers(t *testing.T) {
 	}
 }
 
+// TestRegistrySource: a registry is asked over https, or on this machine.
+func TestRegistrySource(t *testing.T) {
+	for _, text := range []string{"registry+https://h", "registry+https://h/-/", "registry+http://h/-/x", "registry+file:///h/-/x", "registry+/-/x", "registry+h/-/x"} {
+		if s, err := ParseSource(text); err == nil {
+			t.Errorf("%s: %+v", text, s)
+		}
+	}
+	_, err := installer(t, nil).Install(t.Context(), Request{Source: "registry+http://127.0.0.1:1/-/x"}, new(caller))
+	says(t, err, "no registry is configured here")
+}
+
 // TestSecrets: what may be a secret gets into no lock and no message.
 func TestSecrets(t *testing.T) {
 	const token = "ghp_0123456789abcdefghijkl"
-	for _, text := range []string{"https://" + token + "@h/a/b", "https://x:" + token + "@h/a/b", "git+https://" + token + "@h/a", "https://h:bad/?token=" + token} {
+	for _, text := range []string{"https://" + token + "@h/a/b", "https://x:" + token + "@h/a/b", "git+https://" + token + "@h/a", "https://h:bad/?token=" + token,
+		"registry+https://" + token + "@h/-/x", "registry+https://h/?token=" + token + "/-/x"} {
 		if s, err := ParseSource(text); err == nil || strings.Contains(err.Error(), token) {
 			t.Errorf("%s: %+v, %v", text, s, err)
 		}
@@ -96,7 +109,7 @@ var helper = regexp.MustCompile(`^[A-Za-z0-9+.-]*::`)
 // FuzzParseSource: what is accepted cannot be an option or a helper of git, stays in the
 // source, and means the same when the lock is read.
 func FuzzParseSource(f *testing.F) {
-	for _, seed := range []string{"o/r/x", "https://h/o/r/tree/v1/x", "https://h/o//tree/v1", "git@h:p", "file:///x", "ext::x", "git@[::1]:o/r", "https://[2001:db8::1]/o/r", "-x", "./x.zip", "https://h", `C:\x`, "git+ssh://h/x"} {
+	for _, seed := range []string{"o/r/x", "https://h/o/r/tree/v1/x", "https://h/o//tree/v1", "git@h:p", "file:///x", "ext::x", "git@[::1]:o/r", "https://[2001:db8::1]/o/r", "-x", "./x.zip", "https://h", `C:\x`, "git+ssh://h/x", "registry+https://h/-/x", "registry+http://h/-/x"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
