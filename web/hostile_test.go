@@ -54,7 +54,8 @@ func TestHostile(t *testing.T) {
 		p := k.get("skill", "id", e.ID).is(200).lacks("<script>", "\u202e", "\x1b", "\U000e0041")
 		if strings.HasPrefix(e.Path, "evil-") {
 			seen++
-			p.has("attacker.example/x.png") // as text
+			p.has("left out").lacks("attacker.example/x.png", `href="javascript`)
+			k.get("skill", "id", e.ID, "view", "raw").is(200).has("attacker.example/x.png").lacks("<script>", "\u202e", "\x1b", "\U000e0041") // as text
 		}
 		list, err := k.catalog.Listing(t.Context(), e.ID, nil, false)
 		must.Do(t, err)

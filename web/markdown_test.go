@@ -29,6 +29,48 @@ func TestManyBlocks(t *testing.T) {
 	}
 }
 
+// TestDocument: what is rendered has nothing but text, its structure and links; what is large is shown as it is.
+func TestDocument(t *testing.T) {
+	d := documentOf("---\nname: a\n---\n# One\n\n- a *b* `c`\n\n| x | y |\n|---|---|\n| 1 | <i>2</i> |\n\n[here](https://127.0.0.1/a) [there](javascript:alert(1)) [file](b.md) ![p](x.png)\n\n<style>p{}</style>\n", 2, false)
+	html := string(d.HTML)
+	for _, want := range []string{"<h3>One</h3>", "<em>b</em>", "<code>c</code>", "<td>1</td>", `<a href="https://127.0.0.1/a" rel="nofollow noreferrer">here</a>`, " there ", " file"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("no %q in %s", want, html)
+		}
+	}
+	for _, evil := range []string{"javascript", "<i>", "<img", "style", "x.png", "name: a"} {
+		if strings.Contains(html, evil) {
+			t.Errorf("%q is in %s", evil, html)
+		}
+	}
+	if d.Left != 4 || !d.Both || len(d.Blocks) != 1 || d.Blocks[0].Kind != frontmatter {
+		t.Errorf("left %d, both %t, blocks %+v", d.Left, d.Both, d.Blocks)
+	}
+	for name, text := range map[string]string{"long": strings.Repeat("a b\n", maxRendered/4+1), "wide": strings.Repeat("|", maxColumns+1)} {
+		if d := documentOf(text, 2, false); d.HTML != "" || d.Both || len(d.Blocks) != 1 {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	if d := documentOf("# One", 2, true); d.HTML != "" || !d.Both || len(d.Blocks) != 1 {
+		t.Errorf("as it is: %+v", d)
+	}
+}
+
+// FuzzDocument: no text becomes a picture, a script or a link of another kind, or stops the page.
+func FuzzDocument(f *testing.F) {
+	for _, seed := range []string{"", "[a](java\tscript:x)", "<script>", "![](x)", "[a]: javascript:x\n[a]", "<a href=x onclick=y>", strings.Repeat("> ", 99), strings.Repeat("*a_", 99)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		html := strings.ToLower(string(documentOf(text, 1, false).HTML))
+		for _, evil := range []string{"<script", "<img", "<style", "<iframe", "href=\"javascript", "<h1"} {
+			if strings.Contains(html, evil) {
+				t.Errorf("%q has %s", html, evil)
+			}
+		}
+	})
+}
+
 // FuzzBlocks: nothing of a text is lost, and no two lines change places.
 func FuzzBlocks(f *testing.F) {
 	for _, seed := range []string{"", "---", "---\na: b\n---\n# x\n```\n~~~\n", "~~~`\n```", "\r\n#\r\n", "   ````x\n````"} {

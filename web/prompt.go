@@ -23,6 +23,8 @@ type promptPage struct {
 	Prompt string
 	Skills int     // that the visitor may be offered
 	Offers []offer // one for each agent; none without a prompt
+
+	Examples []string // prompts to begin with, if there is none
 }
 
 // An offer is what one agent gets for a prompt, and why.
@@ -66,13 +68,40 @@ type bar struct {
 	Against          bool
 }
 
+// examplesOf returns three prompts that skills are for: examples of their authors, or else short sentences with
+// which descriptions begin.
+func examplesOf(list []repertoire.Entry) (examples []string) {
+	const most, tried, longest = 3, 60, 90
+	add := func(from func(e *repertoire.Entry) string) {
+		for i := 0; i < len(list) && len(examples) < most; i += max(1, len(list)/tried) { // from all over the catalog
+			if text := from(&list[i]); text != "" && len(text) <= longest && !slices.Contains(examples, text) {
+				examples = append(examples, text)
+			}
+		}
+	}
+	add(func(e *repertoire.Entry) string { return strings.Join(e.Examples[:min(len(e.Examples), 1)], "") })
+	add(func(e *repertoire.Entry) string {
+		first := words.FirstSentence(e.Description, longest)
+		if lower := strings.ToLower(first); strings.Contains(lower, "skill") || strings.Contains(lower, "use ") || strings.HasSuffix(first, "…") {
+			return "" // it speaks of itself, or goes on
+		}
+		return strings.TrimSuffix(first, ".")
+	})
+	return examples
+}
+
 // getPrompt shows what each agent would be offered for a prompt. It comes by POST, so that
 // no address has it, which logs and browsers keep.
 func (hs *handlers) getPrompt(v *visit) (answer, error) {
 	p := promptPage{Prompt: v.PostFormValue("q")}
 	if p.Prompt == "" {
+		const large = 3000 // skills, of which a list takes as long as the rest of the page
 		var err error
-		p.Skills, err = hs.catalog.Count(v.Context(), v.scope)
+		if p.Skills, err = hs.catalog.Count(v.Context(), v.scope); err == nil && p.Skills <= large {
+			var list []repertoire.Entry
+			list, err = hs.catalog.List(v.Context(), v.scope, nil)
+			p.Examples = examplesOf(list)
+		}
 		return answer{data: p}, err
 	}
 	var shown []string

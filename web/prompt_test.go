@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/web"
 )
 
@@ -14,7 +15,13 @@ func TestPrompt(t *testing.T) {
 	k := open(t, few(), func(cfg *repertoire.Config, _ *web.Options) {
 		cfg.Agents = append(cfg.Agents, &repertoire.Agent{Name: "host", Include: repertoire.Rules{Names: []string{"secret-*"}}, Pinned: []string{"secret-plan"}})
 	})
-	k.get("").is(200).has("which of 8 skills", `<textarea id="q"`).lacks("Whole catalog")
+	k.write("pdf-forms/SKILL.md", doc("pdf-forms", "Fills in the fields of PDF forms. Use when a PDF form is to be filled in.", "# Fill in a form", "metadata: {examples: [Put my name into all fields of this form]}"))
+	_, err := k.catalog.Owner().Rescan(t.Context(), nil)
+	must.Do(t, err)
+	first := k.get("").is(200).has("which of 8 skills", `<textarea id="q"`, `name="q" value="Put my name into all fields of this form"`).lacks("Whole catalog")
+	if n := strings.Count(first.text, `<button class="second" name="q"`); n != 3 {
+		t.Errorf("%d examples", n)
+	}
 
 	p := k.post("", "q", "fill in the fields of this PDF form").is(200)
 	p.has("Whole catalog", `<bdi>clerk</bdi>`, `<bdi>host</bdi>`, `href="/skill?id=pdf-forms"`, "1 skill offered", "Nothing else is offered:",

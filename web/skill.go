@@ -21,11 +21,11 @@ const maxShown = 256 << 10
 type skillPage struct {
 	repertoire.Entry
 	Status, Reason string
-	Blocks         []block // of its instructions
+	Instructions   document
 	Body           repertoire.Body
 	Unreadable     string // why there are no instructions; "" if there are
 	Groups         []fileGroup
-	Cut            bool               // Blocks lack the end of the instructions
+	Cut            bool               // Instructions lack their end
 	Versions       []proposal.Version // that are kept, the newest first
 	Seen           []reader           // the configured agents that see it
 
@@ -81,7 +81,7 @@ func (hs *handlers) getSkill(v *visit) (answer, error) {
 	default:
 		var text string
 		text, p.Cut = shorten(p.Body.Text)
-		p.Blocks = blocksOf(text, 2)
+		p.Instructions = documentOf(text, 2, v.FormValue("view") == "raw")
 		p.Groups = groupsOf(p.Body.Resources)
 		hs.observe(v, usage.Event{Kind: usage.Loaded, Call: "/ui/skill", Skills: usage.Named(e.ID), Prompt: v.PostFormValue("q")})
 	}
@@ -175,9 +175,9 @@ func shorten(text string) (short string, cut bool) {
 // A filePage shows a file of a skill.
 type filePage struct {
 	repertoire.File
-	Blocks []block // of a Markdown file
-	Plain  string  // of any other
-	Cut    bool    // it lacks the end of the file
+	Document document // a Markdown file
+	Plain    string   // any other
+	Cut      bool     // it lacks the end of the file
 }
 
 // getFile shows a file of a skill as it is now, or lets the visitor save it.
@@ -193,7 +193,7 @@ func (hs *handlers) getFile(v *visit) (answer, error) {
 	p := &filePage{File: f}
 	text, cut := shorten(f.Text)
 	if p.Cut = cut; strings.HasSuffix(strings.ToLower(f.Path), ".md") {
-		p.Blocks = blocksOf(text, 1)
+		p.Document = documentOf(text, 1, v.FormValue("view") == "raw")
 	} else {
 		p.Plain = text
 	}

@@ -63,7 +63,7 @@ func (hs *handlers) getUsage(v *visit) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	d.On, d.Charts = true, chartsOf(days)
+	d.On, d.Charts = true, chartsOf(days, since)
 	d.fill()
 	if v.owner {
 		d.Gaps = firstRows(d.Stats.Gaps)
@@ -118,17 +118,17 @@ type part struct {
 const chartWidth, chartHeight = 600, 100
 
 // chartsOf returns charts of the prompts and of the loads of each day.
-func chartsOf(days []usage.Day) []chart {
-	prompts := columns(days, func(d usage.Day) []int { return []int{d.Got, d.Silent} })
+func chartsOf(days []usage.Day, since time.Time) []chart {
+	prompts := columns(days, since, func(d usage.Day) []int { return []int{d.Got, d.Silent} })
 	prompts.Title, prompts.Legend = "Prompts", []string{"with an offer", "without"}
-	loads := columns(days, func(d usage.Day) []int { return []int{d.Loads} })
+	loads := columns(days, since, func(d usage.Day) []int { return []int{d.Loads} })
 	loads.Title = "Loads"
 	return []chart{prompts, loads}
 }
 
 // columns returns a chart of counts, which lie on top of each other.
-func columns(days []usage.Day, counts func(usage.Day) []int) chart {
-	var c chart
+func columns(days []usage.Day, since time.Time, counts func(usage.Day) []int) chart {
+	c := chart{From: since}
 	all, most := 0, 0
 	for _, d := range days {
 		sum := 0
@@ -141,7 +141,6 @@ func columns(days []usage.Day, counts func(usage.Day) []int) chart {
 	if most == 0 {
 		return c
 	}
-	c.From = days[0].Start
 	step := float64(chartWidth) / float64(len(days))
 	gap := min(2, step/4)
 	for i, d := range days {
