@@ -40,7 +40,7 @@ func FromEvals(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, 
 			continue
 		}
 		for _, u := range unusable {
-			warn(fmt.Errorf("%s: not used: %s", u.Path, u.Reason))
+			warn(errors.New(u.String()))
 		}
 		bad, d.Queries = append(bad, unusable...), append(d.Queries, queriesOf(e.ID, prompts)...)
 	}

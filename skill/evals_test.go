@@ -28,9 +28,12 @@ func TestParseEvals(t *testing.T) {
 		{`[]`, nil, "no prompts"},
 		{``, nil, "line 1: unexpected end"},
 		{"[\n\"a\",\n}", nil, "line 3: invalid character"},
-		{`[1]`, nil, "cannot unmarshal"},
-		{`{"evals":"a"}`, nil, "cannot unmarshal"},
-		{`"a"`, nil, "cannot unmarshal"},
+		{"\n\n[\n\"a\",\n}", nil, "line 5: invalid character"},
+		{`[1]`, nil, "line 1: this is neither a prompt in quotes nor an object with a prompt"},
+		{"{\"evals\": [\n \"a\",\n {\n\"prompt\": 1}\n]}", nil, "line 3: this is neither"},
+		{"{\"note\": [{}],\n\n\"evals\":\"a\"}", nil, "line 3: evals is not a list"},
+		{`"a"`, nil, "line 1: it is neither a list nor an object"},
+		{`{"evals":null,"Prompts":["a"],"note":{"evals":1}}`, yes, ""},
 	} {
 		got, err := skill.ParseEvals([]byte(tt.text))
 		if diff := cmp.Diff(tt.want, got); diff != "" {

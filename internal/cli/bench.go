@@ -121,7 +121,7 @@ entries are neither better nor worse) or "nothing", then set, "better" or
   mean      metrics, gate and figures at 3 and 5 % over the sets, each of which
             counts the same
   breakdown as of a set: means over the sets that have a part, if several do
-  unusable  evals files that could not be used: path, reason
+  unusable  evals files that could not be used: path, line, reason
   compared  with --compare, for each set that both have: set, paired (prompts),
             metrics (name, before, after, difference, p: its significance by a
             paired randomisation test), worsened (names of the metrics that are
@@ -137,6 +137,7 @@ type benchFlags struct {
 	limit           int
 	seed            uint64
 	fromEvals       bool
+	gate            *evalsGate // nil means none
 	details, all    bool
 	markdown        bool
 	level           level
@@ -261,7 +262,10 @@ func runBench(ctx context.Context, s *session, b *benchFlags) error {
 	if before != nil {
 		out.Compared = bench.Compare(*before, out)
 	}
-	return printBench(s.screen, &out, b)
+	if err := printBench(s.screen, &out, b); err != nil {
+		return err
+	}
+	return reportedIf(b.gate.judge(s, &out))
 }
 
 // benchSetup decides the mode and makes its embedder.

@@ -30,10 +30,10 @@ func printBench(ui *screen, out *bench.Result, b *benchFlags) error {
 		}
 		rows = append(rows, partRows("mean", out.Breakdown, b.details)...)
 	}
-	if err := ui.rows([]string{"SET", "MEASURE", "VALUE", "LOW", "HIGH", "PROMPTS"}, rows); err != nil {
+	if err := printEvals(ui, out.Sets, b.all); err != nil {
 		return err
 	}
-	if err := printEvals(ui, out.Sets, b.all); err != nil {
+	if err := ui.rows([]string{"SET", "MEASURE", "VALUE", "LOW", "HIGH", "PROMPTS"}, rows); err != nil {
 		return err
 	}
 	return printCompared(ui, out.Compared)
@@ -42,8 +42,8 @@ func printBench(ui *screen, out *bench.Result, b *benchFlags) error {
 // fewEvals is how many prompts of evals a terminal shows.
 const fewEvals = 15
 
-// printEvals prints how the prompts of evals fare: on a terminal the first that do not get
-// what their authors want, unless all are asked for.
+// printEvals prints how the prompts of evals fare, and an empty line: on a terminal the first
+// that do not get what their authors want, unless all are asked for.
 func printEvals(ui *screen, sets []bench.Set, all bool) error {
 	for _, s := range sets {
 		if len(s.Evals) == 0 {
@@ -57,8 +57,11 @@ func printEvals(ui *screen, sets []bench.Set, all bool) error {
 		rows := mapped(shown, func(o evals.Outcome) []string {
 			return []string{o.Skill, o.Says(), o.Prompt, strings.Join(o.Missing, " ")}
 		})
-		if err := ui.further([]string{"SKILL", "RESULT", "PROMPT", "NOT IN THE SKILL"}, rows); err != nil {
-			return err
+		if len(rows) > 0 {
+			if err := ui.rows([]string{"SKILL", "RESULT", "PROMPT", "NOT IN THE SKILL"}, rows); err != nil {
+				return err
+			}
+			fmt.Fprintln(ui.stdout)
 		}
 		summary := evals.Summary(s.Evals)
 		if len(shown) < len(s.Evals) {

@@ -147,6 +147,19 @@ func elsewhere(cfg repertoire.Config, err error) error {
 	return err
 }
 
+// only makes the session look only into folders, if args are folders. It reports whether they are.
+func (s *session) only(args []string) bool {
+	for _, arg := range args {
+		if info, err := os.Stat(arg); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	if len(args) > 0 {
+		s.roots, s.onlyRoot = args, true
+	}
+	return len(args) > 0
+}
+
 // openFresh opens the catalog and brings it up to date, see refresh.
 func (s *session) openFresh(ctx context.Context, limit time.Duration) (*catalog, error) {
 	c, err := s.open(ctx)

@@ -30,7 +30,8 @@ func TestCIPage(t *testing.T) {
 		t.Errorf("found %d commands only", len(commands))
 	}
 	for _, c := range commands {
-		if err := parse(commandLine(t, string(c[1])), "doctor"); err != nil {
+		line := commandLine(t, string(c[1]))
+		if err := parse(line, line[0]); err != nil {
 			t.Errorf("%s: %v", c[1], err)
 		}
 	}

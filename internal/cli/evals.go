@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/repertoire-skills/repertoire/bench"
 )
 
 const evalsHelp = `Evals are prompts that the author of a skill writes to try it. They lie in JSON
@@ -21,8 +23,14 @@ similar ones. Here each of them is tried as if it were none.
 
   skills evals NAME           is the skill offered for each of its prompts?
   skills evals                the same for all skills, with measures
+  skills evals FOLDER         the same for the skills in a folder, and no others
   skills evals --write NAME   let your model write prompts for a skill
   skills doctor NAME          where does another skill win a prompt?
+
+The prompts that do not get what their author wants come first, the measures
+last. In CI, --min-offered .9 fails if fewer than 90 % of the prompts that need
+a skill are offered it, --min-rank .8 if the skill ranks first for fewer than
+80 %. A file of evals that is malformed fails too: the message has its line.
 
 --write asks the model of "skills chat" (--base-url, --model and --key-env, or
 your configuration) for prompts: for NAME, or for up to --limit skills that have
@@ -36,8 +44,9 @@ that cannot be changed where they are, because they are compiled in or fetched.
 Without NAME it asks on a terminal before it sends anything, unless --yes is
 given.
 
-The other flags are for all skills. What a program reads is explained by "skills
-help try" (of one skill) and "skills help bench" (of all).
+The other flags are for all skills, or for those of FOLDER. What a program reads
+is explained by "skills help try" (of one skill) and "skills help bench" (of
+all).
 
 With --write, --json prints an object with
   written    a list of skill, proposal (its ID), state (open; or rejected if
@@ -47,22 +56,27 @@ With --write, --json prints an object with
              no proposal)
   left       number of further skills without evals that can be used
 
-Exit status of --write: 1 if there is no proposal for one of the skills.`
+Exit status: 1 if a file of evals cannot be used, or less is reached than
+--min-offered or --min-rank want; with --write, if there is no proposal for one
+of the skills.`
 
 func newEvalsCommand(e env) *cobra.Command {
-	b := benchFlags{fromEvals: true, seed: 1}
+	b := benchFlags{fromEvals: true, seed: 1, gate: new(evalsGate)}
 	var w evalWriting
 	writing := w.flags()
 	cmd := &cobra.Command{
-		Use:               "evals [NAME]",
+		Use:               "evals [NAME|FOLDER]",
 		Short:             "Try skills with the prompts of their authors",
 		Long:              evalsHelp,
-		Example:           "  skills evals pdf-forms\n  skills evals --all\n  skills evals --write pdf-forms",
+		Example:           "  skills evals pdf-forms\n  skills evals --all\n  skills evals ./skills --min-offered .9\n  skills evals --write pdf-forms",
 		Args:              args(0, 1),
-		ValidArgsFunction: e.first(skillNames),
+		ValidArgsFunction: arguments(e.ofCatalog(skillNames).orFile()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := e.session(cmd)
-			err := errors.Join(b.check(s.json), w.check())
+			err := errors.Join(b.check(s.json), b.gate.check(), w.check())
+			if s.only(args) {
+				args = nil
+			}
 			cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 				writes := writing.Lookup(f.Name) != nil
 				switch {
@@ -90,8 +104,63 @@ func newEvalsCommand(e env) *cobra.Command {
 	f.BoolVar(&b.all, "all", false, "list on a terminal too how each prompt fares")
 	f.StringVar(&b.mode, "mode", "", "rank by text, vector or hybrid")
 	f.StringVar(&b.compare, "compare", "", "compare with this `file`, written with --json")
+	b.gate.flags(f)
 	b.level.flags(cmd)
 	b.embedder.flags(cmd)
 	f.AddFlagSet(writing)
 	return cmd
+}
+
+// An evalsGate fails if the evals reach less than the user wants.
+type evalsGate struct {
+	offered, rank float64 // shares of the prompts that need a skill; 0 means any
+}
+
+func (g *evalsGate) flags(f *pflag.FlagSet) {
+	f.Float64Var(&g.offered, "min-offered", 0, "exit with 1 if a smaller `share` of the prompts that need a skill is offered it")
+	f.Float64Var(&g.rank, "min-rank", 0, "exit with 1 if the skill ranks first for a smaller `share` of the prompts that need it")
+}
+
+func (g *evalsGate) check() error {
+	for name, share := range map[string]float64{"min-offered": g.offered, "min-rank": g.rank} {
+		if !(share >= 0 && share <= 1) {
+			return fmt.Errorf("--%s is a share from 0 to 1, not %g", name, share)
+		}
+	}
+	return nil
+}
+
+// judge says what a measurement lacks, and reports whether it lacks anything. A nil gate lets
+// all pass.
+func (g *evalsGate) judge(s *session, out *bench.Result) (failed bool) {
+	if g == nil {
+		return false
+	}
+	all, offered, first := 0, 0, 0
+	for i := range out.Sets {
+		for _, o := range out.Sets[i].Evals {
+			if o.Trigger && o.Right {
+				offered++
+			}
+		}
+		for _, q := range out.Sets[i].Queries {
+			if q.Wanted > 0 {
+				all++
+			}
+			if q.Rank == 1 {
+				first++
+			}
+		}
+	}
+	for _, m := range []struct {
+		flag, what string
+		n          int
+		want       float64
+	}{{"min-offered", "are offered it", offered, g.offered}, {"min-rank", "rank it first", first, g.rank}} {
+		if m.want > 0 && float64(m.n) < m.want*float64(all) {
+			fmt.Fprintf(s.stderr, "skills: %d of %s that need a skill %s; --%s wants %.0f %%\n", m.n, count(all, "prompt"), m.what, m.flag, 100*m.want)
+			failed = true
+		}
+	}
+	return failed || len(out.Unusable) > 0
 }

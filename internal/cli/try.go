@@ -29,7 +29,7 @@ is the name of a client only if another one follows: put a prompt in quotes.
 With - the prompt is read from standard input. A trial is no session and counts
 as no use; it starts no index. Flags of this command come after those of the
 hook. The exit status is 1 if the hook cannot be run, fails, is late, or has no
-complete index.
+complete index; with --skill, if a file of evals cannot be used.
 
 With --skill, try asks each prompt of the skill's evals instead: is the skill
 offered, lost to another one, or is the prompt below the rate, that is, does it
@@ -57,7 +57,8 @@ all skills.
              catalog), higher (how many score higher), missing (why none)
   and mode, partial, unread, kind, demand, threshold and disturb as
   "context --json"
-and with --skill an object with id, path, summary, unusable (path, reason) and
+and with --skill an object with id, path, summary, unusable (path, line,
+reason) and
   prompts    a list of id, skill, prompt, should_trigger, right (as its author
              wants), result (offered, lost, below, kind or hidden), lost_to,
              demand, threshold, missing and verdict`
@@ -154,17 +155,16 @@ func trySkill(ctx context.Context, s *session, name string) error {
 	}
 	defer c.Close()
 	tried, err := trial.RunSkill(ctx, c.Catalog, name, c.agent)
-	switch {
-	case err != nil:
-		return err
-	case s.json:
-		return s.printJSON(tried)
-	}
-	if _, err := io.WriteString(s.stdout, tried.Say()); err != nil {
+	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(tried.Prompts, func(o evals.Outcome) bool { return !o.Right }) {
-		s.note("\"skills why %s PROMPT\" explains one of them; \"skills help writing\" says what to change", tried.ID)
+	if s.json {
+		err = s.printJSON(tried)
+	} else {
+		_, err = io.WriteString(s.stdout, tried.Say())
+		if slices.ContainsFunc(tried.Prompts, func(o evals.Outcome) bool { return !o.Right }) {
+			s.note("\"skills why %s PROMPT\" explains one of them; \"skills help writing\" says what to change", tried.ID)
+		}
 	}
-	return nil
+	return cmp.Or(err, reportedIf(len(tried.Unusable) > 0))
 }

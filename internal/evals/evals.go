@@ -7,6 +7,7 @@ package evals
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -30,7 +31,17 @@ type Prompt struct {
 // An Unusable is a file of evals that could not be used.
 type Unusable struct {
 	Path   string `json:"path"`
+	Line   int    `json:"line,omitempty"` // from 1; 0 means the whole file
 	Reason string `json:"reason"`
+}
+
+// String says where and why the file is not used, and what to do.
+func (u Unusable) String() string {
+	at := u.Path
+	if u.Line > 0 {
+		at = fmt.Sprintf("%s:%d", u.Path, u.Line)
+	}
+	return fmt.Sprintf("%s: not used: %s; correct it (\"skills help evals\" shows the forms)", at, u.Reason)
 }
 
 // Read reads the evals beside a skill that the agent sees.
@@ -47,7 +58,11 @@ func Read(ctx context.Context, c Reader, e search.Entry, a *search.Agent) ([]Pro
 		}
 		prompts, err := read(ctx, c, e.ID, f.Path, a)
 		if err != nil {
-			bad = append(bad, Unusable{strings.TrimSuffix(e.Location, e.File()) + f.Path, err.Error()})
+			u := Unusable{Path: strings.TrimSuffix(e.Location, e.File()) + f.Path, Reason: err.Error()}
+			if at, ok := errors.AsType[*skill.EvalsError](err); ok {
+				u.Line, u.Reason = at.Line, at.Message
+			}
+			bad = append(bad, u)
 		}
 		list = append(list, prompts...)
 	}

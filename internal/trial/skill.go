@@ -34,11 +34,10 @@ func RunSkill(ctx context.Context, c *repertoire.Catalog, id string, a *repertoi
 	s := &Skill{ID: e.ID, Path: e.Location, Unusable: bad, Prompts: []evals.Outcome{}}
 	if len(prompts) == 0 {
 		folder := strings.TrimSuffix(e.Location, e.File())
-		why := "has no evals"
 		if len(bad) > 0 {
-			why = fmt.Sprintf("has no evals that can be used (%s: %s)", bad[0].Path, bad[0].Reason)
+			return nil, fmt.Errorf("%s has no evals that can be used: %v", e.ID, bad[0])
 		}
-		return nil, fmt.Errorf("%s %s: put prompts into %s, such as [%q]", e.ID, why, filepath.Join(folder, "evals", "evals.json"), "a prompt that needs it")
+		return nil, fmt.Errorf("%s has no evals: put prompts into %s, such as [%q]", e.ID, filepath.Join(folder, "evals", "evals.json"), "a prompt that needs it")
 	}
 	judge := &evals.Judge{Catalog: c, Agent: a}
 	for _, p := range prompts {
@@ -65,7 +64,7 @@ func (s *Skill) Say() string {
 		}
 	}
 	for _, u := range s.Unusable {
-		t.line("%s is not used: %s", u.Path, u.Reason)
+		t.line("%v", u)
 	}
 	t.line("%s: %s", s.ID, s.Summary)
 	return t.text.String()
