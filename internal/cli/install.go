@@ -7,16 +7,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/install"
 	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/origins"
+	"github.com/repertoire-skills/repertoire/internal/regular"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 const installHelp = `Install fetches skills into your folder of installed skills. SOURCE is
@@ -225,8 +230,11 @@ func (r *installRun) Resolve(_ context.Context, c *install.Change, may bool) (in
 }
 
 // Approve implements install.Caller.
-func (r *installRun) Approve(_ context.Context, changes []*install.Change) (bool, error) {
+func (r *installRun) Approve(ctx context.Context, changes []*install.Change) (bool, error) {
 	r.printPlan(changes)
+	if r.verb == "install" {
+		r.noteShadows(ctx, changes)
+	}
 	switch {
 	case r.only:
 		return false, nil
@@ -243,6 +251,50 @@ func (r *installRun) Approve(_ context.Context, changes []*install.Change) (bool
 		return false, errReported
 	}
 	return true, nil
+}
+
+// noteShadows says which new skills have the name of one elsewhere: only one of them is offered.
+func (r *installRun) noteShadows(ctx context.Context, changes []*install.Change) {
+	c, err := r.open(ctx)
+	if err != nil {
+		return // what is wrong with the catalog is not about this installation
+	}
+	defer c.Catalog.Close()
+	list, err := c.List(ctx, nil, &repertoire.ListOptions{Held: true})
+	if err != nil {
+		return
+	}
+	own := r.in.Dir()
+	for _, ch := range changes {
+		i := slices.IndexFunc(list, func(e repertoire.Entry) bool {
+			return words.NameKey(e.Name) == words.NameKey(ch.Name) && !regular.In(own, e.Location)
+		})
+		if i < 0 || ch.Action != install.Add {
+			continue
+		}
+		r.note("%s: %s has a skill of this name in %s; only %s will be offered (--name NAME gives the new one another name)", ch.Name, list[i].Source, filepath.Dir(list[i].Location), c.offeredOf(list[i].Source))
+	}
+}
+
+// offeredOf says which of two skills of one name is offered, of which one is in the source with this label, and
+// a new one is installed.
+func (c *catalog) offeredOf(label string) string {
+	var there, installed *source.Info
+	for _, src := range c.Config().Sources {
+		switch info := src.Info(); {
+		case info.Label == label:
+			there = &info
+		case info.Kind == source.KindInstalled:
+			installed = &info
+		}
+	}
+	switch {
+	case there == nil || installed == nil: // nothing is installed yet
+		return "one of them"
+	case there.Priority > installed.Priority:
+		return "that one"
+	}
+	return "the new one"
 }
 
 // namesOf says in a question which skills are changed.

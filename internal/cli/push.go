@@ -202,6 +202,9 @@ func printPush(ui *screen, out pushResult, r *push.Result) error {
 func pushText(ui *screen, out pushResult, r *push.Result) string {
 	var b strings.Builder
 	for _, s := range out.Sources {
+		if ui.quiet {
+			break
+		}
 		b.WriteString(sourceLine(s, out.DryRun))
 		for _, list := range []struct {
 			sign   string

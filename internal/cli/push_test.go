@@ -61,6 +61,7 @@ func TestPush(t *testing.T) {
 	unchanged := "root:team: 0 added, 0 changed, 0 removed, 1 unchanged, 1 refused\nroot:more: 0 added, 0 changed, 0 removed, 1 unchanged\n"
 	prints(unchanged+"dry run: nothing was changed in DB\n", 0, append(both, "--dry-run")...)
 	prints(unchanged+"DB is up to date (generation 2)\n", 0, both...)
+	prints("DB is up to date (generation 2)\n", 0, append(both, "--quiet")...)
 	catalogs, _ := outputs(t, 0, "store")
 	if want := regexp.MustCompile(`^default\t2\t2\t3\t3\t128\t1\t\d+\n$`); !want.MatchString(catalogs) {
 		t.Errorf("the database holds %q", catalogs)

@@ -23,7 +23,9 @@ update says which these are, and where they came from.
 
 A skill that you have edited is not updated. --force replaces it, or restores
 it if there is no new version, and keeps a copy in the folder edited of the
-data folder ($REPERTOIRE_DATA). --check only shows what is new.
+data folder ($REPERTOIRE_DATA). --check only shows what is new. The status is 1
+if a skill could not be updated, because its source is away, it was edited, or
+its new version is refused; that there is something new does not count.
 
 --json prints an object with dir, source, ref and commit (of install), done,
 and changes, a list of objects with
