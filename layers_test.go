@@ -68,6 +68,7 @@ var layers = map[string][]string{
 	"internal/server":     {".", "agent", "internal/words", "contextprovider", "internal/access", "internal/api", "internal/audit", "internal/config", "internal/discover", "internal/endpoint", "internal/intent", "internal/registry", "internal/scripts", "internal/serve", "internal/session", "internal/trust", "mcpserver", "proposal", "proposal/check", "skill", "store", "usage", "web"},
 	"internal/session":    {"internal/api", "search", "contextprovider", "internal/atomicfile", "internal/intent", "internal/words", "internal/tidy"},
 	"internal/setup":      {"embed/openai", "skill", "internal/atomicfile", "internal/client", "internal/edit", "internal/lazyregexp", "internal/regular", "internal/figures"},
+	"internal/site":       {},
 	"internal/status":     {".", "internal/config", "internal/doctor", "internal/setup", "proposal", "search", "skill", "source", "usage"},
 	"internal/origins":    {"install", "internal/endpoint", "internal/figures", "internal/regular", "internal/tidy", "skill"},
 	"internal/push":       {"embed", "index", "internal/config", "skill", "source", "store", "store/cache", "internal/atomicfile", "internal/regular", "internal/tidy", "internal/figures"},
@@ -107,7 +108,7 @@ var layers = map[string][]string{
 	"internal/cli":        {"*"},
 	"cmd/skills":          {"internal/cli"},
 	"cmd/repertoire":      {"internal/cli"},
-	"cmd/skills-docs":     {"internal/cli"},
+	"cmd/skills-docs":     {"internal/cli", "internal/site"},
 	"cmd/skills-encoder":  {"embed/contextual"},
 	"cmd/skills-fit":      {"*"},
 	"cmd/skills-picture":  {},
@@ -176,6 +177,12 @@ func TestLayers(t *testing.T) {
 			p := strings.Trim(imp.Path.Value, `"`)
 			if p == "github.com/spf13/cobra/doc" && f.dir != "cmd/skills-docs" {
 				t.Errorf("%s imports the maker of man pages, which the program does not need", f.name)
+			}
+			if p == module+"/internal/site" && f.dir != "cmd/skills-docs" {
+				t.Errorf("%s imports the maker of the site, which the program does not need", f.name)
+			}
+			if strings.HasPrefix(p, "github.com/yuin/goldmark") && f.dir != "internal/site" && f.dir != "web" {
+				t.Errorf("%s imports a renderer of Markdown, which only pages need", f.name)
 			}
 			if p != module && !strings.HasPrefix(p, module+"/") {
 				continue

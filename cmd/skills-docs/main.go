@@ -1,15 +1,21 @@
-// Command skills-docs writes the man pages and the scripts for completion that packages
-// of the program hold:
+// Command skills-docs serves the site of docs/ on this machine, made anew at each look, writes it,
+// or writes the man pages and the scripts for completion that packages of the program hold:
 //
+//	go run ./cmd/skills-docs
+//	go run ./cmd/skills-docs -site FOLDER
 //	SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) go run ./cmd/skills-docs FOLDER [NAME]
 //
-// The same commit gives the same bytes. The program itself contains no maker of man pages.
+// The same commit gives the same bytes. The program itself contains no maker of man pages or sites.
 package main
 
 import (
+	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -20,17 +26,30 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:], os.Getenv("SOURCE_DATE_EPOCH")); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Getenv("SOURCE_DATE_EPOCH"), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "skills-docs:", err)
 		os.Exit(1)
 	}
 }
 
-// run writes into the folder args[0] what belongs to the program named args[1]. The man
-// pages have the date epoch, in seconds since 1970.
-func run(args []string, epoch string) error {
-	if len(args) < 1 || len(args) > 2 {
-		return errors.New("usage: skills-docs FOLDER [NAME]")
+// run does what the flags say, or writes into the folder args[0] what belongs to the program named
+// args[1]. The man pages have the date epoch, in seconds since 1970.
+func run(ctx context.Context, args []string, epoch string, out io.Writer) error {
+	flags := flag.NewFlagSet("skills-docs", flag.ContinueOnError)
+	site := flags.String("site", "", "write the site into this `folder`")
+	listen := flags.String("listen", "127.0.0.1:8090", "serve the site at this `address` of this machine")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	switch args = flags.Args(); {
+	case len(args) > 2 || *site != "" && len(args) > 0:
+		return errors.New("usage: skills-docs [-listen ADDRESS | -site FOLDER | FOLDER [NAME]]")
+	case *site != "":
+		return writeSite(".", *site)
+	case len(args) == 0:
+		return serve(ctx, ".", *listen, out)
 	}
 	seconds, err := strconv.ParseInt(epoch, 10, 64)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -56,7 +57,7 @@ func TestRun(t *testing.T) {
 func made(t *testing.T, name string) map[string]string {
 	t.Helper()
 	dir, files := t.TempDir(), make(map[string]string)
-	must.Do(t, run([]string{dir, name}, "1000000000"))
+	must.Do(t, run(t.Context(), []string{dir, name}, "1000000000", io.Discard))
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -71,10 +72,12 @@ func made(t *testing.T, name string) map[string]string {
 }
 
 func TestWrongUse(t *testing.T) {
-	if err := run([]string{t.TempDir()}, ""); err == nil || !strings.Contains(err.Error(), "SOURCE_DATE_EPOCH") {
+	if err := run(t.Context(), []string{t.TempDir()}, "", io.Discard); err == nil || !strings.Contains(err.Error(), "SOURCE_DATE_EPOCH") {
 		t.Errorf("without a date: %v", err)
 	}
-	if err := run(nil, "0"); err == nil || !strings.Contains(err.Error(), "usage") {
-		t.Errorf("without a folder: %v", err)
+	for _, args := range [][]string{{"a", "b", "c"}, {"-site", "a", "b"}} {
+		if err := run(t.Context(), args, "0", io.Discard); err == nil || !strings.Contains(err.Error(), "usage") {
+			t.Errorf("%q: %v", args, err)
+		}
 	}
 }
