@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/agent"
 	"github.com/repertoire-skills/repertoire/agent/skilltest"
 )
@@ -51,7 +52,11 @@ is what the model writes.
 
 {executors}
 
-Exit status: 1 if a test does not pass, or a skill has no tests.
+With folders it runs the tests of all skills in them; those without tests are
+counted. The tests run programs of these folders: look at what is not yours.
+
+Exit status: 1 if a test does not pass, or a skill has no tests (with folders:
+if none has).
 
 --format junit prints the XML that continuous integration reads.
 
@@ -63,12 +68,12 @@ func newTestCommand(e env) *cobra.Command {
 	var x executorChoice
 	format := "text"
 	cmd := &cobra.Command{
-		Use:               "test SKILL…",
+		Use:               "test SKILL…|FOLDER…",
 		Short:             "Run the tests that a skill ships",
 		Long:              strings.ReplaceAll(testHelp, "{executors}", executorHelp),
-		Example:           "  skills test notes\n  skills test notes pdf-forms --executor virtual --format junit >report.xml",
+		Example:           "  skills test notes\n  skills test ./skills\n  skills test notes pdf-forms --executor virtual --format junit >report.xml",
 		Args:              args(1, -1),
-		ValidArgsFunction: e.each(skillNames),
+		ValidArgsFunction: arguments(e.ofCatalog(skillNames).orFile()),
 		PreRunE: e.checked(func(s *session, _ []string) error {
 			if err := isOneOf("format", format, []string{"text", "json", "junit"}); err != nil {
 				return err
@@ -78,8 +83,18 @@ func newTestCommand(e env) *cobra.Command {
 			}
 			return x.check()
 		}),
-		RunE: e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
-			return runTests(ctx, s.screen, c, args, &x, format)
+		RunE: e.run(func(ctx context.Context, s *session, args []string) error {
+			folders := s.only(args)
+			return s.ask(ctx, freshen, args, func(ctx context.Context, s *session, c *catalog, ids []string) error {
+				if folders {
+					entries, err := c.List(ctx, c.agent, nil)
+					if err != nil {
+						return err
+					}
+					ids = mapped(entries, func(e repertoire.Entry) string { return e.ID })
+				}
+				return runTests(ctx, s.screen, c, tested{ids, folders}, &x, format)
+			})
 		}),
 	}
 	x.flags(cmd)
@@ -87,17 +102,33 @@ func newTestCommand(e env) *cobra.Command {
 	return cmd
 }
 
-func runTests(ctx context.Context, ui *screen, c *catalog, ids []string, e *executorChoice, format string) error {
+// tested are the skills whose tests are run.
+type tested struct {
+	ids     []string
+	lenient bool // some need not have any
+}
+
+func runTests(ctx context.Context, ui *screen, c *catalog, t tested, e *executorChoice, format string) error {
 	cfg := agent.Config{Catalog: c, Agent: c.agent}
 	e.set(&cfg)
 	list := []skilltest.Outcome{}
 	var errs []error
-	for _, id := range ids {
+	none := 0
+	for _, id := range t.ids {
 		outcomes, err := skilltest.Run(ctx, cfg, id)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if t.lenient && errors.Is(err, skilltest.ErrNone) {
+			if none++; none < len(t.ids) {
+				continue
+			}
+			err = fmt.Errorf("none of %s has tests, which are files tests/NAME.txtar of a skill (\"skills help test\")", count(none, "skill"))
+		}
 		list, errs = append(list, outcomes...), append(errs, err)
+	}
+	if none > 0 && none < len(t.ids) {
+		ui.note("%s without tests", count(none, "skill"))
 	}
 	var err error
 	switch {
