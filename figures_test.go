@@ -19,23 +19,23 @@ import (
 func TestDocsFigures(t *testing.T) {
 	const list = "testdata/figures.txt"
 	sources := figureSources(t)
-	name, value := "", ""
+	name, old, value := "", "", ""
 	lines := strings.Split(must.Read(t, list), "\n")
 	for i, line := range lines {
 		place, isPlace := strings.CutPrefix(line, "\t")
 		switch {
 		case line == "" || strings.HasPrefix(line, "#"):
 		case isPlace:
-			checkFigure(t, name, value, place)
+			checkFigure(t, place, old, value)
 		default:
-			name, value, _ = strings.Cut(line, " ")
-			source, ok := sources[name]
-			delete(sources, name)
-			if ok && *update {
+			name, old, _ = strings.Cut(line, " ")
+			value = old
+			if source, ok := sources[name]; ok && *update {
 				lines[i], value = name+" "+source, source
-			} else if ok && source != value {
-				t.Errorf("%s is %s, and %s says %s; run: go test . -run TestDocsFigures -update", name, source, list, value)
+			} else if ok && source != old {
+				t.Errorf("%s is %s, and %s says %s; run: go test . -run TestDocsFigures -update", name, source, list, old)
 			}
+			delete(sources, name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
@@ -46,29 +46,30 @@ func TestDocsFigures(t *testing.T) {
 	}
 }
 
-// checkFigure checks that a place, "FILE: words {} words", has a value. With -update it
-// writes the value there.
-func checkFigure(t *testing.T, name, value, place string) {
+// checkFigure checks that a place, "FILE: words {} words", has a value. With -update, which may
+// have given the figure another value than the old one, it replaces the old one there.
+func checkFigure(t *testing.T, place, old, value string) {
 	t.Helper()
 	file, words, _ := strings.Cut(place, ": ")
+	before, after, ok := strings.Cut(words, "{}")
+	if !ok {
+		t.Fatalf("%q has no {}", place)
+	}
 	// A line may end between any two words, and continue as a comment.
 	spaced := func(s string) string {
 		return strings.ReplaceAll(regexp.QuoteMeta(s), " ", `\s+(?://\s+)?`)
 	}
-	before, after, ok := strings.Cut(words, "{}")
-	if !ok {
-		t.Fatalf("%s: %q has no {}", name, place)
-	}
 	text := must.Read(t, file)
-	if regexp.MustCompile(spaced(before) + spaced(value) + spaced(after)).MatchString(text) {
-		return
+	quoted := func(value string) *regexp.Regexp {
+		return regexp.MustCompile("(" + spaced(before) + ")" + spaced(value) + "(" + spaced(after) + ")")
 	}
-	number := regexp.MustCompile("(" + spaced(before) + `)[\d.,]+(` + spaced(after) + ")")
-	if !*update || before+after == "" || !number.MatchString(text) {
+	switch {
+	case quoted(value).MatchString(text):
+	case *update && quoted(old).MatchString(text):
+		must.Do(t, os.WriteFile(file, []byte(quoted(old).ReplaceAllString(text, "${1}"+value+"${2}")), 0o644))
+	default:
 		t.Errorf("%s does not say %q", file, strings.Replace(words, "{}", value, 1))
-		return
 	}
-	must.Do(t, os.WriteFile(file, []byte(number.ReplaceAllString(text, "${1}"+value+"${2}")), 0o644))
 }
 
 // figureSources returns the figures that follow from the program and the measured tables.
@@ -80,10 +81,11 @@ func figureSources(t *testing.T) map[string]string {
 		return strings.TrimPrefix(strconv.FormatFloat(x, 'f', decimals, 64), "0")
 	}
 	of := func(x float64) string { return short(x, 2) }
-	relevance := must.Read(t, "docs/relevance.md")
-	_, own, _ := strings.Cut(relevance, "### In people's own words")
-	ranked, gated := means(t, relevance)
-	_, gatedOwn := means(t, own)
+	all := must.Read(t, "bench/FIGURES.md")
+	sets, own, _ := strings.Cut(all, "\n## In people's own words")
+	own, _, _ = strings.Cut(own, "<!-- end -->")
+	ranked, gated := means(t, sets)
+	rankedOwn, gatedOwn := means(t, own)
 	speed := func(row string, column int) string { return cellsOf(t, must.Read(t, "docs/speed.md"), row)[column] }
 	return map[string]string{
 		"cosine-weight":       short(p.Legs[rank.Full], -1),
@@ -93,6 +95,10 @@ func figureSources(t *testing.T) map[string]string {
 		"first-hit":           hundredths(t, ranked[3]),
 		"coverage-at-3":       hundredths(t, ranked[6]),
 		"coverage":            hundredths(t, gated[3]),
+		"curve":               curve(t, sets),
+		"curve-own-words":     curve(t, own),
+		"means":               summary(ranked, gated),
+		"means-own-words":     summary(rankedOwn, gatedOwn),
 		"disturbed":           hundredths(t, gated[2]),
 		"disturbed-own-words": hundredths(t, gatedOwn[2]),
 		"hook-500-ms":         speed("the process `context` from start to end, ms", 1),
@@ -103,6 +109,31 @@ func figureSources(t *testing.T) map[string]string {
 		"gate-encoder": fmt.Sprintf("%s · highest sum of both cosines + %s · highest cosine of the encoder + %s · strength + %s · coverage + %s · head + %s · request − %s · ln(number of skills) − %s",
 			of(c.Nearness), of(c.Sentence), of(c.Strength), of(c.Coverage), of(c.Head), of(c.Request), of(-c.Size), of(-c.Base)),
 	}
+}
+
+// summary returns the row of docs/relevance.md for the means of sets.
+func summary(ranked, gated []string) string {
+	first := func(cell string) string { number, _, _ := strings.Cut(cell, " "); return number }
+	return fmt.Sprintf("%s | %s | %s | %s · %s | %s | %s", first(ranked[3]), ranked[4], first(ranked[5]), gated[3], first(gated[2]), gated[4], gated[6])
+}
+
+// curve returns the mean of the coverage over sets, at each rate.
+func curve(t *testing.T, text string) string {
+	t.Helper()
+	rows := regexp.MustCompile(`(?m)^\| \S+: coverage \| (.*) \|$`).FindAllStringSubmatch(text, -1)
+	sums := make([]float64, 7)
+	for _, row := range rows {
+		for i, cell := range strings.Split(row[1], " | ") {
+			x, err := strconv.ParseFloat(cell, 64)
+			must.Do(t, err)
+			sums[i] += x / float64(len(rows))
+		}
+	}
+	var cells []string
+	for _, x := range sums {
+		cells = append(cells, strings.TrimPrefix(fmt.Sprintf("%.2f", x), "0"))
+	}
+	return strings.Join(cells, " | ")
 }
 
 // means returns the cells of the first two rows of means in a text: of ranking, and of blocks

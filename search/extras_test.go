@@ -18,7 +18,7 @@ func TestExtras(t *testing.T) {
 	must.Do(t, err)
 	ready := e.Prepared(prompts)
 	if ready == nil {
-		t.Fatal("extras.bin does not belong to model.bin and background.jsonl; docs/relevance.md has the command that makes it")
+		t.Fatal("extras.bin does not belong to model.bin and background.jsonl; bench/FIGURES.md has the command that makes it")
 	}
 	some := prompts[:5]
 	vectors, err := e.Embed(t.Context(), embed.Query, some)

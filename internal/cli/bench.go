@@ -177,7 +177,7 @@ func newBenchCommand(e env) *cobra.Command {
 	f.IntVar(&b.limit, "limit", 0, "measure at most this `number` of prompts of a set")
 	f.StringVar(&b.compare, "compare", "", "compare with this `file`, written by bench --json")
 	f.BoolVar(&b.details, "details", false, "print all figures of kinds, languages and styles, the whole curve, and the calibration")
-	f.BoolVar(&b.markdown, "markdown", false, "print the tables of docs/relevance.md")
+	f.BoolVar(&b.markdown, "markdown", false, "print the tables of bench/FIGURES.md")
 	f.Uint64Var(&b.seed, "seed", 1, "the `number` that samples, intervals and tests start from")
 	b.embedder.flags(cmd)
 	b.speed.flags(cmd)

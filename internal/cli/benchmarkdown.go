@@ -8,7 +8,7 @@ import (
 	"github.com/repertoire-skills/repertoire/bench"
 )
 
-// printMarkdown prints a result as the tables of docs/relevance.md.
+// printMarkdown prints a result as the tables of bench/FIGURES.md.
 func printMarkdown(ui *screen, out *bench.Result) error {
 	var text strings.Builder
 	table := func(header []string, rows [][]string) {

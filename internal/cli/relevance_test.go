@@ -10,10 +10,10 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
-// TestRelevancePage: the tables of docs/relevance.md are those that bench prints, and
+// TestRelevancePage: the tables of bench/FIGURES.md are those that bench prints, and
 // the commands beside them are right.
 func TestRelevancePage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/relevance.md")
+	page, err := os.ReadFile("../../bench/FIGURES.md")
 	must.Do(t, err)
 	commands := regexp.MustCompile(`<!-- begin: (skills .*) -->`).FindAllStringSubmatch(string(page), -1)
 	if len(commands) < 2 {
