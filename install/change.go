@@ -69,7 +69,14 @@ type Result struct {
 	Ref      string
 	Commit   string
 	Changes  []*Change
-	Approved bool // the caller approved of the changes, and they were made
+	Added    []Added // by an update: skills that are new in repositories
+	Approved bool    // the caller approved of the changes, and they were made
+}
+
+// Added are skills that a source has now, and did not have when others of it were installed.
+type Added struct {
+	Source  string   `json:"source"`
+	Folders []string `json:"folders"` // slash-separated
 }
 
 // Refused returns how many changes were refused.

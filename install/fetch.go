@@ -24,6 +24,7 @@ type wish struct {
 	request Request           // what chooses among the skills of an installation
 	have    string            // commit that is installed already: a repository that is still there needs no fetch
 	trees   map[string]string // objects of folders that are installed already; nil if this is no update
+	old     string            // commit that is installed, also if it is needed again
 }
 
 // A fetched is a source on this disk.
@@ -36,6 +37,7 @@ type fetched struct {
 	said      string           // digest of the skill, as a registry says; "" means nothing
 	failed    map[string]error // skills of a site that could not be fetched
 	refused   []*unpack.Error  // why skills of an archive were not unpacked
+	added     []string         // folders with skills that the commit that is installed does not have
 	same      bool             // the repository is still at the commit that was installed; nothing was fetched
 }
 
@@ -99,6 +101,9 @@ func (in *Installer) fetchGit(ctx context.Context, st *stage, s Source, w wish) 
 		return f, err
 	}
 	if w.trees != nil {
+		if w.old != f.commit {
+			f.added, _ = r.Added(ctx, f.commit, w.old) // not all servers give an old commit; then nothing is told
+		}
 		f.subs = slices.DeleteFunc(slices.Clone(w.subs), func(sub string) bool { return f.trees[sub] == "" || f.trees[sub] == w.trees[sub] })
 		if len(f.subs) == 0 {
 			return f, nil

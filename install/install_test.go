@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/scratch"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -106,6 +108,7 @@ func TestRefs(t *testing.T) {
 	}
 	must.Write(t, filepath.Join(repo, "skills", "cat", "SKILL.md"), doc("cat", "Feeds the cat."))
 	gitIn(t, repo, "rm", "-r", "--quiet", "skills/owl")
+	must.Write(t, filepath.Join(repo, "skills", "ewe", "SKILL.md"), doc("ewe", "Feeds the ewe."))
 	record(t, repo, "second")
 	gitIn(t, repo, "branch", "--force", "next")
 	looked := false
@@ -119,6 +122,9 @@ func TestRefs(t *testing.T) {
 	must.Do(t, err)
 	if got := summary(r); got != "cat update, dog unchanged, owl unchanged" {
 		t.Error(got)
+	}
+	if diff := cmp.Diff([]Added{{url, []string{"skills/ewe"}}}, r.Added); diff != "" {
+		t.Errorf("new in the source (-want +got):\n%s", diff)
 	}
 	if !looked {
 		t.Error("more was checked out than one folder")
@@ -141,8 +147,8 @@ func TestRefs(t *testing.T) {
 	gitIn(t, repo, "branch", "--force", "next")
 	r, err = in.Update(t.Context(), Order{Names: []string{"dog"}}, &caller{})
 	must.Do(t, err)
-	if got := summary(r); got != "dog update" {
-		t.Errorf("after next has moved: %s", got)
+	if got := summary(r); got != "dog update" || len(r.Added) > 0 {
+		t.Errorf("after next has moved: %s, new %v", got, r.Added)
 	}
 	r, err = in.Update(t.Context(), Order{Names: []string{"dog"}, Ref: "v1"}, &caller{}) // back
 	must.Do(t, err)

@@ -49,11 +49,14 @@ func (in *Installer) Update(ctx context.Context, o Order, c Caller) (result *Res
 	defer func() { err = in.explained(errors.Join(err, top.close())) }()
 	for i, group := range l.groups(names) {
 		part := &stage{dir: top.dir, part: fmt.Sprint(i)}
-		changes, err := in.updates(ctx, l, part, group, o)
+		changes, added, err := in.updates(ctx, l, part, group, o)
 		if err != nil {
 			return nil, err
 		}
 		result.Changes = append(result.Changes, changes...)
+		if len(added) > 0 {
+			result.Added = append(result.Added, Added{l.Skills[group[0]].Source, added})
+		}
 	}
 	slices.SortFunc(result.Changes, func(a, b *Change) int { return cmp.Compare(a.Name, b.Name) })
 	return result, in.carryOut(ctx, top, result, c)
@@ -109,18 +112,16 @@ func (l *Lock) groups(names []string) [][]string {
 	return groups
 }
 
-// updates plans the updates of skills of one source. If the source cannot be fetched, all of
-// them are refused.
-func (in *Installer) updates(ctx context.Context, l *Lock, st *stage, names []string, o Order) ([]*Change, error) {
+// updates plans the updates of skills of one source, and returns the folders of skills that are new in it. If
+// the source cannot be fetched, all updates are refused.
+func (in *Installer) updates(ctx context.Context, l *Lock, st *stage, names []string, o Order) (changes []*Change, added []string, err error) {
 	first := l.Skills[names[0]]
 	a := &work{Installer: in, lock: l, stage: st, source: Source{Kind: first.Kind, Origin: first.Source, Ref: first.Ref}}
-	w := wish{have: first.Commit, trees: make(map[string]string)}
-	var changes []*Change
+	w := wish{have: first.Commit, old: first.Commit, trees: make(map[string]string)}
 	for _, name := range names {
 		c := &Change{Name: name, Action: Unchanged, From: l.Skills[name]}
-		var err error
 		if c.seen, err = in.hash(ctx, name); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		c.Edits = compare(c.From.Files, c.seen)
 		again := o.Ref != "" || o.Force && !c.Edits.Same() // what was installed is needed again
@@ -137,10 +138,18 @@ func (in *Installer) updates(ctx context.Context, l *Lock, st *stage, names []st
 	a.got, failed = in.fetch(ctx, st, a.source, w)
 	for _, c := range changes {
 		if err := a.update(ctx, c, failed, o); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return changes, ctx.Err()
+	added = slices.DeleteFunc(a.got.added, func(dir string) bool {
+		for _, e := range l.Skills {
+			if e.Source == first.Source && e.Path == dir {
+				return true
+			}
+		}
+		return false
+	})
+	return changes, added, ctx.Err()
 }
 
 // update says what will be done with one installed skill; failed says why its source could

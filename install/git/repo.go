@@ -206,6 +206,22 @@ func (r Repo) Trees(ctx context.Context, commit string, subs []string) (trees ma
 	return t.trees, t.skills, err
 }
 
+// Added returns the folders with a SKILL.md that a fetched commit has, and another commit has not.
+func (r Repo) Added(ctx context.Context, commit, other string) ([]string, error) {
+	if !isCommit(other) {
+		return nil, fmt.Errorf("%q is no commit", other)
+	}
+	if _, err := r.Run(ctx, "fetch", "--quiet", "--depth=1", "--filter=blob:none", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "origin", other); err != nil {
+		return nil, err
+	}
+	before, err := r.list(ctx, other, nil)
+	if err != nil {
+		return nil, err
+	}
+	now, err := r.list(ctx, commit, nil)
+	return slices.DeleteFunc(now.skills, func(dir string) bool { return slices.Contains(before.skills, dir) }), err
+}
+
 // list refuses a version with more files and folders than maxTree. It stops to read there, so
 // that it comes to an end.
 func (r Repo) list(ctx context.Context, commit string, subs []string) (listing, error) {

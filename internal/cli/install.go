@@ -69,12 +69,13 @@ your edits).`
 
 // changesResult is what install, update and remove print with --json.
 type changesResult struct {
-	Dir     string         `json:"dir"`
-	Source  string         `json:"source,omitempty"`
-	Ref     string         `json:"ref,omitempty"`
-	Commit  string         `json:"commit,omitempty"`
-	Done    bool           `json:"done"`
-	Changes []changeResult `json:"changes"`
+	Dir     string          `json:"dir"`
+	Source  string          `json:"source,omitempty"`
+	Ref     string          `json:"ref,omitempty"`
+	Commit  string          `json:"commit,omitempty"`
+	Done    bool            `json:"done"`
+	Changes []changeResult  `json:"changes"`
+	Added   []install.Added `json:"added,omitempty"`
 }
 
 // installRun is one call of install, update or remove.

@@ -29,7 +29,7 @@ type changeResult struct {
 }
 
 func changesOf(dir string, r *install.Result) changesResult {
-	return changesResult{dir, r.Source, r.Ref, r.Commit, r.Approved, mapped(r.Changes, changeOf)}
+	return changesResult{dir, r.Source, r.Ref, r.Commit, r.Approved, mapped(r.Changes, changeOf), r.Added}
 }
 
 func changeOf(c *install.Change) changeResult {
@@ -121,6 +121,13 @@ func (r *installRun) printChanges(result *install.Result) {
 		if c.Kept != "" {
 			r.note("%s: what you had edited is in %s", c.Name, c.Kept)
 		}
+	}
+	for _, a := range result.Added {
+		list, more := a.Folders, ""
+		if most := 5; len(list) > most {
+			list, more = list[:most], fmt.Sprintf(" and %s more", figures.Thousands(len(a.Folders)-most))
+		}
+		r.note("new in %s: %s%s (\"skills install\" with --skill NAME installs one)", endpoint.Shown(a.Source), strings.Join(list, ", "), more)
 	}
 	if len(result.Changes) == 0 {
 		r.note(noInstalled)

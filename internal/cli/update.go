@@ -18,6 +18,9 @@ one that was installed at a commit stays; --ref makes the named ones follow
 another branch, tag or commit. Update shows the differences, asks on
 a terminal, and puts the new versions into place. Elsewhere it needs --yes.
 
+It also tells which skills a repository has now that it did not have when the
+installed ones were.
+
 Skills that "npx skills" or "gh skill" have installed are theirs to update:
 update says which these are, and where they came from.
 
@@ -28,7 +31,8 @@ if a skill could not be updated, because its source is away, it was edited, or
 its new version is refused; that there is something new does not count.
 
 --json prints an object with dir, source, ref and commit (of install), done,
-and changes, a list of objects with
+added (of update: source and folders of new skills), and changes, a list of
+objects with
 ` + changeHelp
 
 func newUpdateCommand(e env) *cobra.Command {
