@@ -65,7 +65,8 @@ description, source, commit, digest, signature (with kind and key), files and
 edits (what is different, and what you have edited; each has changed, missing
 and extra), diff, binary (files that are no text), findings (with rule,
 severity, path, line, message and hint), and kept (the folder with a copy of
-your edits).`
+your edits). Update also has added, a list of objects with source and folders
+of skills that are new there.`
 
 // changesResult is what install, update and remove print with --json.
 type changesResult struct {

@@ -31,8 +31,7 @@ if a skill could not be updated, because its source is away, it was edited, or
 its new version is refused; that there is something new does not count.
 
 --json prints an object with dir, source, ref and commit (of install), done,
-added (of update: source and folders of new skills), and changes, a list of
-objects with
+and changes, a list of objects with
 ` + changeHelp
 
 func newUpdateCommand(e env) *cobra.Command {
