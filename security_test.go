@@ -11,37 +11,44 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
-// TestSecurityPage: each promise of docs/security.md names tests, and all of them exist.
+// TestSecurityPage: testdata/promises.txt has each promise of docs/security.md in full, and no
+// other, with tests that exist.
 func TestSecurityPage(t *testing.T) {
 	testsize.Long(t)
-	page := must.Read(t, "docs/security.md")
-	_, table, _ := strings.Cut(page, "| promise | tests |\n|---|---|\n")
-	table, _, _ = strings.Cut(table, "\n\n")
-	rows := strings.Split(table, "\n")
-	if len(rows) < 15 {
-		t.Fatalf("the table has %d rows", len(rows))
+	_, promises, _ := strings.Cut(must.Read(t, "docs/security.md"), "## What is promised\n")
+	promises, _, _ = strings.Cut(promises, "\n## ")
+	want := make(map[string]int) // tests by promise
+	for _, m := range regexp.MustCompile(`(?m)^- \*\*(.+?)\.?\*\*`).FindAllStringSubmatch(promises, -1) {
+		want[m[1]] = 0
 	}
-	for _, row := range rows {
-		cells := strings.Split(strings.Trim(row, "| "), " | ")
-		if len(cells) != 2 {
-			t.Errorf("%d cells: %s", len(cells), row)
+	if len(want) < 35 {
+		t.Fatalf("the page has %d promises", len(want))
+	}
+	promise := ""
+	for line := range strings.SplitSeq(must.Read(t, "testdata/promises.txt"), "\n") {
+		group, isGroup := strings.CutPrefix(line, "\t")
+		switch {
+		case line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "  "):
+			continue
+		case !isGroup:
+			promise = line
+			if _, ok := want[promise]; !ok {
+				t.Errorf("the page promises nothing of the name %q", promise)
+			}
 			continue
 		}
-		if strings.HasPrefix(cells[1], "a fuzz target for each") {
-			continue
+		dir, list, _ := strings.Cut(group, ": ")
+		have := testsIn(t, dir)
+		for name := range strings.SplitSeq(list, ", ") {
+			want[promise]++
+			if !slices.Contains(have, name) {
+				t.Errorf("%s: %s has no %s", promise, dir, name)
+			}
 		}
-		for group := range strings.SplitSeq(cells[1], "; ") {
-			room, list, _ := strings.Cut(group, ": ")
-			tests := testName.FindAllString(list, -1)
-			if len(tests) == 0 {
-				t.Errorf("no tests: %q", group)
-			}
-			have := testsIn(t, strings.Trim(strings.Replace(room, "the root", ".", 1), "`"))
-			for _, name := range tests {
-				if !slices.Contains(have, name) {
-					t.Errorf("%s has no %s", room, name)
-				}
-			}
+	}
+	for name, tests := range want {
+		if tests == 0 {
+			t.Errorf("testdata/promises.txt names no test for %q", name)
 		}
 	}
 }
