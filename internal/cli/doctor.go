@@ -30,7 +30,8 @@ descriptions that do not say when to use the skill, skills that another one of
 the same name shadows or that are held back from everybody, and required skills
 that are not there. It ranks each skill for its own description and for the
 prompts in its evals/*.json files: where another skill comes first, the two
-collide, and a skill that is not among the first three is unreachable. Skills
+collide, and a skill that is not among the first three is unreachable. It says
+which prompts of evals fail, and proposes triggers for them. Skills
 with nearly the same description or instructions are reported as one family. It
 also checks that every configured agent and what is disabled names only what
 exists, and tells what listing the skills would cost, which clients are set up
@@ -51,7 +52,8 @@ finding; a rule that many skills break has one line for all of them. --all (or
   PATH:LINE: SEVERITY: MESSAGE [RULE] (HINT)
 
 With the names of skills it prints all findings about them. With folders it
-checks the skills in them instead, without the catalog and the key ignore.
+checks the skills in them instead, without the catalog and the key ignore, and
+tries the evals of these skills among themselves.
 --strict applies the Agent Skills specification to the letter, as its reference
 validator does: other clients may refuse what it reports.
 
@@ -129,7 +131,7 @@ func examineAll(ctx context.Context, s *session, args []string, strict, noIgnore
 		return err == nil || !errors.Is(err, fs.ErrNotExist)
 	}
 	if len(args) > 0 && slices.ContainsFunc(args, isFolder) {
-		r, err := doctor.Folders(ctx, args, strict)
+		r, err := doctor.Folders(ctx, args, strict, func(ctx context.Context) (*repertoire.Catalog, error) { return s.ofFolders(ctx, args) })
 		return r, err == nil && r.Skills == 1, err
 	}
 	r, skills, err := diagnose(ctx, s, strict, noIgnore)
@@ -151,6 +153,28 @@ func examineAll(ctx context.Context, s *session, args []string, strict, noIgnore
 		}
 	}
 	return r, len(args) > 0, err
+}
+
+// ofFolders opens a catalog of exactly the skills in folders, as somebody has it who installs
+// them: their triggers are evidence. Its threshold is measured, as that of "skills evals" is.
+func (s *session) ofFolders(ctx context.Context, folders []string) (*repertoire.Catalog, error) {
+	only := *s
+	only.roots, only.onlyRoot = folders, true
+	cfg, err := only.readConfig(false)
+	if err != nil {
+		return nil, err
+	}
+	p := *cmp.Or(cfg.Policy, new(repertoire.Policy))
+	p.Triggers = map[string]string{"": "evidence"}
+	cfg.Policy = &p
+	c, err := only.openWith(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(only.refresh(ctx, c, freshen), c.Owner().Embed(ctx, nil), c.Owner().Calibrate(ctx)); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c.Catalog, nil
 }
 
 // diagnose reports what is wrong with the configuration, the catalog and the clients that

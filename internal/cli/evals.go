@@ -25,7 +25,12 @@ similar ones. Here each of them is tried as if it were none.
   skills evals                the same for all skills, with measures
   skills evals FOLDER         the same for the skills in a folder, and no others
   skills evals --write NAME   let your model write prompts for a skill
-  skills doctor NAME          where does another skill win a prompt?
+  skills doctor NAME          where does another skill win a prompt? Also FOLDER
+
+Of a skill, and in what doctor says, phrases of prompts that fail are proposed
+as triggers ("skills help writing"). In your own folders a trigger offers its
+skill for certain, for those who install the skill it is evidence among other;
+what is measured of all skills, or of those in FOLDER, counts it as evidence.
 
 The prompts that do not get what their author wants come first, the measures
 last. In CI, --min-offered .9 fails if fewer than 90 % of the prompts that need

@@ -57,8 +57,8 @@ all skills.
              catalog), higher (how many score higher), missing (why none)
   and mode, partial, unread, kind, demand, threshold and disturb as
   "context --json"
-and with --skill an object with id, path, summary, unusable (path, line,
-reason) and
+and with --skill an object with id, path, summary, triggers (proposed for the
+prompts that fail), unusable (path, line, reason) and
   prompts    a list of id, skill, prompt, should_trigger, right (as its author
              wants), result (offered, lost, below, kind or hidden), lost_to,
              demand, threshold, missing and verdict`

@@ -109,6 +109,7 @@ func (d *diagnosis) examine(ctx context.Context, c *repertoire.Catalog, offered 
 			d.add(e.entry.Source, e.entry.ID, p, false)
 		}
 		d.unreachable(e)
+		d.failing(&e.entry, e.tried)
 	}
 	d.collisions(list)
 	d.unread(list)

@@ -107,6 +107,8 @@ func (c *contents) check(strict bool) []skill.Problem {
 			Message: "the description does not say when to use the skill", Hint: "add \"Use when …\""})
 	}
 	found = append(found, c.unpublishable()...)
+	_, bad := c.evals()
+	found = append(found, bad...)
 	reached := c.reached()
 	if c.whole {
 		for _, name := range slices.Sorted(maps.Keys(reached)) {

@@ -18,7 +18,7 @@ import (
 // found returns the findings in a folder as lines: severity, rule, place, message.
 func found(t *testing.T, dir string) []string {
 	t.Helper()
-	r, err := doctor.Folders(t.Context(), []string{dir}, false)
+	r, err := doctor.Folders(t.Context(), []string{dir}, false, nil)
 	must.Do(t, err)
 	var list []string
 	for _, f := range r.Findings {

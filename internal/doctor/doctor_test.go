@@ -166,26 +166,26 @@ func TestInSkill(t *testing.T) {
 // TestFolders: folders are checked without a catalog.
 func TestFolders(t *testing.T) {
 	_, _, dir := catalog(t)
-	r, err := doctor.Folders(t.Context(), []string{filepath.Join(dir, "cat"), dir}, false)
+	r, err := doctor.Folders(t.Context(), []string{filepath.Join(dir, "cat"), dir}, false, nil)
 	must.Do(t, err)
 	if r.Skills != 3 || r.Errors+r.Warnings != 0 || r.Notes != 1 {
 		t.Errorf("report %+v", r)
 	}
 	spaced := filepath.Join(t.TempDir(), "a b")
 	must.Write(t, filepath.Join(spaced, "cat", "SKILL.md"), "---\nname: cat\n---\nFeed it.\n")
-	if r, err = doctor.Folders(t.Context(), []string{spaced}, false); err != nil || r.Verdict().Next != `doctor --all "`+spaced+`"` {
+	if r, err = doctor.Folders(t.Context(), []string{spaced}, false, nil); err != nil || r.Verdict().Next != `doctor --all "`+spaced+`"` {
 		t.Errorf("next %q, %v", r.Verdict().Next, err)
 	}
 	odd := filepath.Join(t.TempDir(), "$(x)")
 	must.Write(t, filepath.Join(odd, "cat", "SKILL.md"), "---\nname: cat\n---\nFeed it.\n")
-	if r, err = doctor.Folders(t.Context(), []string{odd}, false); err != nil || r.Verdict().Next != "doctor --all FOLDER" {
+	if r, err = doctor.Folders(t.Context(), []string{odd}, false, nil); err != nil || r.Verdict().Next != "doctor --all FOLDER" {
 		t.Errorf("next %q, %v", r.Verdict().Next, err)
 	}
 	empty := t.TempDir()
-	if _, err := doctor.Folders(t.Context(), []string{dir, empty}, false); err == nil || err.Error() != "no SKILL.md in "+empty {
+	if _, err := doctor.Folders(t.Context(), []string{dir, empty}, false, nil); err == nil || err.Error() != "no SKILL.md in "+empty {
 		t.Errorf("error %v", err)
 	}
-	if _, err := doctor.Folders(t.Context(), []string{filepath.Join(empty, "none")}, false); err == nil {
+	if _, err := doctor.Folders(t.Context(), []string{filepath.Join(empty, "none")}, false, nil); err == nil {
 		t.Error("a folder that does not exist is no error")
 	}
 }

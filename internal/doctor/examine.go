@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -20,6 +21,7 @@ type examined struct {
 	problems []skill.Problem
 	unread   int // files that were too many or too large to be read
 	asked    []askedPrompt
+	tried    []evals.Outcome
 	err      error
 }
 
@@ -66,12 +68,15 @@ func inParallel(ctx context.Context, n int, do func(i int)) {
 // examineOne examines one skill. src is nil if its source is not open.
 func examineOne(ctx context.Context, c *repertoire.Catalog, src source.Source, entry repertoire.Entry, strict bool) examined {
 	e := examined{entry: entry}
-	var prompts []string
+	var prompts []evals.Prompt
 	if src != nil {
 		files := readContents(ctx, src, path.Dir(entry.Path), path.Base(entry.Path))
-		e.problems, e.unread, prompts = files.check(strict), len(files.unread), files.evalPrompts()
+		e.problems, e.unread = files.check(strict), len(files.unread)
+		prompts, _ = files.evals()
 	}
-	e.asked, e.err = ask(ctx, c, entry.ID, prompts)
+	if e.asked, e.err = ask(ctx, c, entry.ID, prompts); e.err == nil {
+		e.tried, e.err = judge(ctx, c, entry.ID, prompts)
+	}
 	return e
 }
 

@@ -18,8 +18,9 @@ import (
 )
 
 // Folders reports what is wrong with the skills in folders, which need not be in a
-// catalog. strict is Options.Strict. A folder without a skill is an error.
-func Folders(ctx context.Context, folders []string, strict bool) (*Report, error) {
+// catalog. strict is Options.Strict. A folder without a skill is an error. open is called if a skill has
+// evals, to try them; nil means that they are not tried.
+func Folders(ctx context.Context, folders []string, strict bool, open Opener) (*Report, error) {
 	d := diagnosis{report: Report{folders: folders}}
 	for _, folder := range folders {
 		// As a source it would only be away.
@@ -42,6 +43,7 @@ func Folders(ctx context.Context, folders []string, strict bool) (*Report, error
 		}
 	}
 	d.inspectNames()
+	d.tryEvals(ctx, open)
 	d.report.finish()
 	return &d.report, ctx.Err()
 }
@@ -64,6 +66,7 @@ type diagnosis struct {
 	byFolder map[string]string // the folder of each skill of the catalog → its ID
 	named    []inspect.Named   // the inspected skills
 	family   families          // of twins
+	authored []authored        // skills of folders that have evals
 }
 
 // diagnosisOf returns a diagnosis of a catalog that knows where its skills are.
@@ -114,6 +117,9 @@ func (d *diagnosis) walk(ctx context.Context, src source.Source, strict, files b
 		c := readContents(ctx, src, path.Dir(ref.Path), path.Base(ref.Path))
 		for _, p := range c.check(strict) {
 			d.add(label, s.Name, p, false)
+		}
+		if prompts, _ := c.evals(); len(prompts) > 0 {
+			d.authored = append(d.authored, authored{label, s.Name, c.path(c.file), prompts})
 		}
 		list = append(list, examined{unread: len(c.unread)})
 	}

@@ -2,11 +2,14 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/evals"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -23,31 +26,38 @@ type askedPrompt struct {
 	search.Position
 }
 
-// evalPrompts returns the prompts in the files of evals beside a skill that ought to lead
-// to it.
-func (c *contents) evalPrompts() []string {
-	var prompts []string
+// evals returns the first prompts in the files of evals beside a skill, and what is wrong with
+// the files.
+func (c *contents) evals() (prompts []evals.Prompt, bad []skill.Problem) {
 	for _, name := range c.names {
-		if !skill.IsEvals(name) {
+		text, ok := c.text[name]
+		if !ok || !skill.IsEvals(name) {
 			continue
 		}
-		list, err := skill.ParseEvals([]byte(c.text[name]))
-		if err != nil {
-			continue // "skills evals" reports it
+		list, err := skill.ParseEvals([]byte(text))
+		if at, ok := errors.AsType[*skill.EvalsError](err); ok {
+			bad = append(bad, skill.Problem{Rule: "evals-unusable", Severity: skill.Warning, Path: c.path(name), Line: at.Line,
+				Message: "the evals are not used: " + at.Message, Hint: `correct them; "skills help evals" shows the forms`})
 		}
-		for _, e := range list {
-			if e.Trigger && len(prompts) < maxEvals {
-				prompts = append(prompts, e.Prompt)
+		for i, e := range list {
+			if len(prompts) < maxEvals {
+				prompts = append(prompts, evals.Prompt{ID: fmt.Sprintf("%s#%d", name, i+1), Eval: e})
 			}
 		}
 	}
-	return prompts
+	return prompts, bad
 }
 
 // ask ranks the catalog for the description of a skill and for the prompts of its evals.
-func ask(ctx context.Context, c *repertoire.Catalog, id string, prompts []string) ([]askedPrompt, error) {
+func ask(ctx context.Context, c *repertoire.Catalog, id string, prompts []evals.Prompt) ([]askedPrompt, error) {
+	texts := []string{""}
+	for _, p := range prompts {
+		if p.Trigger {
+			texts = append(texts, p.Prompt)
+		}
+	}
 	var list []askedPrompt
-	for _, text := range append([]string{""}, prompts...) {
+	for _, text := range texts {
 		standing, err := c.Owner().Position(ctx, id, text)
 		if err != nil {
 			return nil, err
@@ -55,6 +65,95 @@ func ask(ctx context.Context, c *repertoire.Catalog, id string, prompts []string
 		list = append(list, askedPrompt{text, standing})
 	}
 	return list, nil
+}
+
+// judge says how the prompts of the evals of a skill fare.
+func judge(ctx context.Context, c *repertoire.Catalog, id string, prompts []evals.Prompt) ([]evals.Outcome, error) {
+	j := evals.Judge{Catalog: c}
+	var list []evals.Outcome
+	for _, p := range prompts {
+		o, err := j.Ask(ctx, id, p)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, o)
+	}
+	evals.Sort(list)
+	return list, nil
+}
+
+// An Opener opens a catalog of the folders that are checked, for as long as the check takes.
+type Opener func(ctx context.Context) (*repertoire.Catalog, error)
+
+// An authored skill of a folder has evals.
+type authored struct {
+	source, name, path string // path of its instructions
+	prompts            []evals.Prompt
+}
+
+// tryEvals reports how the prompts beside the skills of folders fare. That they cannot be
+// tried is a finding.
+func (d *diagnosis) tryEvals(ctx context.Context, open Opener) {
+	if len(d.authored) == 0 || open == nil {
+		return
+	}
+	c, err := open(ctx)
+	if err == nil {
+		err = errors.Join(d.tryIn(ctx, c), c.Close())
+	}
+	if err != nil {
+		d.report.Add(skill.Problem{Rule: "catalog", Severity: skill.Warning, Path: d.authored[0].source, Message: "the prompts of evals were not tried: " + err.Error()})
+	}
+}
+
+func (d *diagnosis) tryIn(ctx context.Context, c *repertoire.Catalog) error {
+	entries, err := c.List(ctx, nil, nil)
+	if err != nil {
+		return err
+	}
+	offered := make(map[string]repertoire.Entry)
+	for _, e := range entries {
+		offered[regular.Real(e.Location)] = e
+	}
+	for _, a := range d.authored {
+		e, ok := offered[regular.Real(a.path)]
+		if !ok {
+			continue // shadowed
+		}
+		list, err := judge(ctx, c, e.ID, a.prompts)
+		if err != nil {
+			return err
+		}
+		e.Source, e.ID, e.Location = a.source, a.name, a.path // as the report has them
+		d.failing(&e, list)
+	}
+	return nil
+}
+
+// failing reports the prompts of the evals of a skill that do not get what their author wants,
+// which come first in a list.
+func (d *diagnosis) failing(e *repertoire.Entry, list []evals.Outcome) {
+	const shown = 3
+	n := slices.IndexFunc(list, func(o evals.Outcome) bool { return o.Right })
+	if n < 0 {
+		n = len(list)
+	}
+	if n == 0 {
+		return
+	}
+	var parts []string
+	for _, o := range list[:min(n, shown)] {
+		parts = append(parts, quote(o.Prompt)+" is "+o.Says())
+	}
+	message := fmt.Sprintf("%d of %d prompts of its evals fail: %s", n, len(list), strings.Join(parts, "; "))
+	if n > shown {
+		message += fmt.Sprintf("; and %d more", n-shown)
+	}
+	p := skill.Problem{Rule: "evals-fail", Severity: skill.Note, Path: e.Location, Message: message, Hint: "say in the description what these prompts say"}
+	if phrases := evals.Triggers(list, e.Triggers.Keywords); len(phrases) > 0 {
+		p.Hint += fmt.Sprintf(", or add triggers that people would say, such as [%s]", strings.Join(phrases, ", "))
+	}
+	d.add(e.Source, e.ID, p, false)
 }
 
 // A theft is a prompt of one skill for which another one ranks first.

@@ -51,6 +51,15 @@ func TestPrompts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+	fails := of(r, "evals-fail")
+	if len(fails) != 1 || fails[0].Skill != "swan" || !strings.HasPrefix(fails[0].Message, "1 of 3 prompts of its evals fail: “make a paper crane for origami lovers” is lost to crane") ||
+		!strings.Contains(fails[0].Hint, "[crane for origami lovers]") && !strings.Contains(fails[0].Hint, "[paper crane for origami]") {
+		t.Errorf("failing evals: %+v", fails)
+	}
+	bad := of(r, "evals-unusable")
+	if len(bad) != 1 || bad[0].Skill != "kettle" || bad[0].Line != 1 || !strings.HasSuffix(bad[0].Path, "bad.json") {
+		t.Errorf("malformed evals: %+v", bad)
+	}
 }
 
 // TestCancelled: whoever has no time for all skills gets an error, and no report of some.

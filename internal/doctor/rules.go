@@ -115,6 +115,8 @@ var rules = []Rule{
 	{"empty-frontmatter", skill.Error, refuses, "The frontmatter is empty.", "Write name and description."},
 	{"empty-name", skill.Error, strict, "The name is empty.", "Write the name of the folder."},
 	{"encoded-command", skill.Warning, misleads, "The text runs a command that is encoded.", "Decode it and read it before you trust the skill."},
+	{"evals-fail", skill.Note, author, "Prompts of a skill's evals do not get what their author wants.", "Say in the description what these prompts say."},
+	{"evals-unusable", skill.Warning, author, "A file of evals is malformed, or has no prompts.", "Correct it; \"skills help evals\" shows the forms."},
 	{"example-too-long", skill.Warning, author, "An example of a prompt is too long; only its beginning counts.", "Write what people say first."},
 	{"examples-too-many", skill.Warning, author, "The frontmatter has more examples of prompts than count.", "Keep those that differ most, and put the others into evals."},
 	{"examples-unclear", skill.Warning, author, "metadata.examples is no list of prompts.", "Write prompts as a list."},

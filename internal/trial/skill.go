@@ -16,7 +16,8 @@ type Skill struct {
 	ID       string           `json:"id"`
 	Path     string           `json:"path"` // of its SKILL.md
 	Summary  string           `json:"summary"`
-	Prompts  []evals.Outcome  `json:"prompts"` // those that do not get what their author wants first
+	Prompts  []evals.Outcome  `json:"prompts"`            // those that do not get what their author wants first
+	Triggers []string         `json:"triggers,omitempty"` // proposed, see evals.Triggers
 	Unusable []evals.Unusable `json:"unusable,omitempty"`
 }
 
@@ -48,7 +49,7 @@ func RunSkill(ctx context.Context, c *repertoire.Catalog, id string, a *repertoi
 		s.Prompts = append(s.Prompts, out)
 	}
 	evals.Sort(s.Prompts)
-	s.Summary = evals.Summary(s.Prompts)
+	s.Summary, s.Triggers = evals.Summary(s.Prompts), evals.Triggers(s.Prompts, e.Triggers.Keywords)
 	return s, nil
 }
 
@@ -67,5 +68,8 @@ func (s *Skill) Say() string {
 		t.line("%v", u)
 	}
 	t.line("%s: %s", s.ID, s.Summary)
+	if len(s.Triggers) > 0 {
+		t.line("triggers to consider: [%s]", strings.Join(s.Triggers, ", "))
+	}
 	return t.text.String()
 }

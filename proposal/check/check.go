@@ -88,7 +88,7 @@ func findings(ctx context.Context, top, name string, files proposal.Files) ([]sk
 			return nil, err
 		}
 	}
-	r, err := doctor.Folders(ctx, []string{folder}, true)
+	r, err := doctor.Folders(ctx, []string{folder}, true, nil)
 	if err != nil {
 		return nil, err
 	}
