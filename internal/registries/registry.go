@@ -68,6 +68,8 @@ func (r *Registry) Check() error {
 		return err
 	case endpoint.Exposed(u):
 		return errors.New("what you ask would go over plain http to another machine; use https")
+	case strings.Contains(u.Path, "/t/"): // as a client of ours may ask that can send no header
+		return errors.New("the address holds a token after /t/, which would be written into the configuration and into the lock of what is installed; leave that part out, put the token into a variable, and name it with --key-env (key_env in the file)")
 	case !slices.Contains(Forms(), r.Form):
 		return fmt.Errorf("no form %q%s", tidy.Line(r.Form), words.Suggest(r.Form, Forms()))
 	}

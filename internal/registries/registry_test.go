@@ -250,6 +250,7 @@ func TestDetect(t *testing.T) {
 		{registrytest.Good, "http://registry.example", "", "use https"},
 		{registrytest.Good, "registry.example", "", "does not start with http"},
 		{registrytest.Good, "https://user:hunter22@registry.example", "", "base URL holds a user or password"},
+		{registrytest.Good, s.URL + "/t/hunter22", "", "name it with --key-env"},
 		{registrytest.Good, s.URL, "npm", `no form "npm"; there are: ard, clawhub, skills.sh`},
 		{registrytest.Good, "http://127.0.0.1:1", "", "nothing listens there"},
 	} {
