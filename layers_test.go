@@ -80,7 +80,7 @@ var layers = map[string][]string{
 	"usage":               {"embed", "search", "store", "internal/atomicfile", "internal/tidy"},
 	"internal/edit":       {"internal/client", "internal/lazyregexp"},
 	"proposal":            {"skill", "search", "source", "internal/atomicfile", "internal/regular", "internal/words", "internal/tidy"},
-	"proposal/check":      {".", "internal/config", "internal/doctor", "internal/evals", "internal/scratch", "proposal", "skill", "source"},
+	"proposal/check":      {".", "internal/config", "internal/doctor", "internal/evals", "internal/scratch", "internal/words", "proposal", "skill", "source"},
 	"embed":               {},
 	"embed/embedtest":     {"embed"},
 	"embed/openai":        {"embed", "internal/endpoint", "internal/openai"},

@@ -18,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/scratch"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -32,7 +33,7 @@ type Checker struct {
 func New(c *repertoire.Catalog, dir string) *Checker { return &Checker{c, dir} }
 
 // Check checks one change; it is a proposal.Options.Check. A change fails if it brings an
-// error, or if the skill's own prompts find it less often.
+// error, or takes most words out of the description, or if the skill's own prompts find it less often.
 func (k *Checker) Check(ctx context.Context, t proposal.Trial) (c proposal.Checked, err error) {
 	c = proposal.Checked{OK: true, Findings: []skill.Problem{}}
 	scratch.Sweep(k.dir, "", nil)
@@ -62,6 +63,7 @@ func (k *Checker) Check(ctx context.Context, t proposal.Trial) (c proposal.Check
 		return c, err
 	}
 	c.Findings = append(c.Findings, judge(&t, c.Bench)...)
+	c.Findings = append(c.Findings, gutted(&t)...)
 	c.OK = !slices.ContainsFunc(c.Findings, func(p skill.Problem) bool { return p.Severity == skill.Error })
 	return c, nil
 }
@@ -105,6 +107,32 @@ func local(p skill.Problem, top string) skill.Problem {
 		*text = strings.ReplaceAll(*text, top+string(filepath.Separator), "")
 	}
 	return p
+}
+
+// gutted returns that a change takes most words out of a description and puts few in: its own prompts may
+// still find the skill, and others do not any more.
+func gutted(t *proposal.Trial) []skill.Problem {
+	if t.Before == nil {
+		return nil
+	}
+	was, is := termsOf(description(t.Before, t.Name)), termsOf(description(t.After, t.Name))
+	lost := slices.DeleteFunc(slices.Clone(was), func(term string) bool { return slices.Contains(is, term) })
+	if len(was) < fewTerms || 2*len(is) >= len(was) {
+		return nil
+	}
+	text := words.Spelled(description(t.Before, t.Name), lost)
+	return []skill.Problem{{Rule: "gutted-description", Severity: skill.Error, Path: t.Name + "/" + skill.FileNames[0],
+		Message: fmt.Sprintf("the description loses %d of its %d words, such as %s", len(lost), len(was), strings.Join(text[:min(len(text), 4)], ", ")),
+		Hint:    "keep what it says of the task and of when to use the skill: prompts find it by that"}}
+}
+
+// fewTerms is how many different words a description must have so that it can lose most of them.
+const fewTerms = 6
+
+func termsOf(text string) []string {
+	terms := words.Terms(text)
+	slices.Sort(terms)
+	return slices.Compact(terms)
 }
 
 // judge returns what the figures say against a change.
