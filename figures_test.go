@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repertoire-skills/repertoire/internal/client"
+	prompthook "github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/rank"
 )
@@ -88,6 +90,11 @@ func figureSources(t *testing.T) map[string]string {
 	rankedOwn, gatedOwn := means(t, own)
 	speed := func(row string, column int) string { return cellsOf(t, must.Read(t, "docs/speed.md"), row)[column] }
 	return map[string]string{
+		"clients":             fmt.Sprint(len(client.All()) + len(client.Others())),
+		"deadline-ms":         fmt.Sprint(prompthook.Deadline.Milliseconds()),
+		"background":          fmt.Sprint(strings.Count(must.Read(t, "search/background.jsonl"), "\n")),
+		"embedder-mb":         megabytes(t, "embed/static/model.bin"),
+		"encoder-mb":          megabytes(t, "embed/contextual/model.bin"),
 		"cosine-weight":       short(p.Legs[rank.Full], -1),
 		"name-weight":         short(p.Name, -1),
 		"least":               fmt.Sprint(100 * p.Gate.Least),
@@ -109,6 +116,14 @@ func figureSources(t *testing.T) map[string]string {
 		"gate-encoder": fmt.Sprintf("%s · highest sum of both cosines + %s · highest cosine of the encoder + %s · strength + %s · coverage + %s · head + %s · request − %s · ln(number of skills) − %s",
 			of(c.Nearness), of(c.Sentence), of(c.Strength), of(c.Coverage), of(c.Head), of(c.Request), of(-c.Size), of(-c.Base)),
 	}
+}
+
+// megabytes returns the size of a file.
+func megabytes(t *testing.T, name string) string {
+	t.Helper()
+	info, err := os.Stat(name)
+	must.Do(t, err)
+	return fmt.Sprintf("%.0f", float64(info.Size())/1e6)
 }
 
 // summary returns the row of docs/relevance.md for the means of sets.
