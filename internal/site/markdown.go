@@ -70,7 +70,11 @@ func (b *builder) render(p Page) *rendered {
 	if err := md.Renderer().Render(&out, p.Markdown, doc); err != nil {
 		b.errs = append(b.errs, fmt.Errorf("%s: %w", p.Name, err))
 	}
+	// What scrolls can be reached by the keyboard. A tag in the text of a page is escaped.
 	r.html = out.Bytes()
+	for _, tag := range []string{"pre", "table"} {
+		r.html = bytes.ReplaceAll(r.html, []byte("<"+tag+">"), []byte("<"+tag+` tabindex="0">`))
+	}
 	return r
 }
 

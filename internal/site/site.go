@@ -121,7 +121,7 @@ func (b *builder) write(name string) error {
 	return err
 }
 
-// writeAssets adds the style, the script, and what the script searches: the sections of all
+// writeAssets adds the icon, the style, the script, and what the script searches: the sections of all
 // pages in their order.
 func (b *builder) writeAssets(pages []Page) error {
 	var sections []section
@@ -130,7 +130,7 @@ func (b *builder) writeAssets(pages []Page) error {
 	}
 	index, err := json.Marshal(sections)
 	b.files["search.json"] = index
-	for _, name := range []string{"style.css", "search.js"} {
+	for _, name := range []string{"icon.svg", "search.js", "style.css"} {
 		data, readErr := assets.ReadFile("assets/" + name)
 		b.files[name], err = data, errors.Join(err, readErr)
 	}
