@@ -46,7 +46,9 @@ func (c entry) new(e env) *cobra.Command {
 	}
 	if c.traits&changing != 0 {
 		for _, changes := range append(cmd.Commands(), cmd) {
-			changes.PostRun = e.indexBehind
+			if changes.Name() != "list" {
+				changes.PostRun = e.indexBehind
+			}
 		}
 	}
 	if c.now != "" {
