@@ -16,7 +16,7 @@ func TestCIPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/ci.md")
 	must.Do(t, err)
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(page, -1)
-	if len(blocks) != 2 {
+	if len(blocks) != 3 {
 		t.Errorf("found %d examples", len(blocks))
 	}
 	for _, b := range blocks {
