@@ -147,7 +147,8 @@ func elsewhere(cfg repertoire.Config, err error) error {
 	return err
 }
 
-// only makes the session look only into folders, if args are folders. It reports whether they are.
+// only makes the session look only into folders and those of --root, if args are folders. It
+// reports whether they are.
 func (s *session) only(args []string) bool {
 	for _, arg := range args {
 		if info, err := os.Stat(arg); err != nil || !info.IsDir() {
@@ -155,7 +156,7 @@ func (s *session) only(args []string) bool {
 		}
 	}
 	if len(args) > 0 {
-		s.roots, s.onlyRoot = args, true
+		s.roots, s.onlyRoot = slices.Concat(args, s.roots), true
 	}
 	return len(args) > 0
 }

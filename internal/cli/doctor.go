@@ -159,7 +159,7 @@ func examineAll(ctx context.Context, s *session, args []string, strict, noIgnore
 // them: their triggers are evidence. Its threshold is measured, as that of "skills evals" is.
 func (s *session) ofFolders(ctx context.Context, folders []string) (*repertoire.Catalog, error) {
 	only := *s
-	only.roots, only.onlyRoot = folders, true
+	only.only(folders)
 	cfg, err := only.readConfig(false)
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ similar ones. Here each of them is tried as if it were none.
   skills evals NAME           is the skill offered for each of its prompts?
   skills evals                the same for all skills, with measures
   skills evals FOLDER         the same for the skills in a folder, and no others
+                              but those of --root
   skills evals --write NAME   let your model write prompts for a skill
   skills doctor NAME          where does another skill win a prompt? Also FOLDER
 

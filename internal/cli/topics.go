@@ -66,6 +66,7 @@ texts into files of their own, to which SKILL.md refers.
   skills evals NAME           and for its evals? See "skills help evals"
   skills why NAME "PROMPT"    what decided, with the words that the skill lacks
   skills test NAME            do its scripts work? See "skills help test"
+  skills publish DIR          hand it out, see "skills help publish"
 
 A prompt that is below the rate lacks evidence: put its words into the
 description, or into triggers in the frontmatter, a list of keywords. Prompts

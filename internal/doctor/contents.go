@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/wellknown"
@@ -129,8 +130,18 @@ func (c *contents) unpublishable() []skill.Problem {
 	if err == nil {
 		return nil
 	}
+	hint := "mend it before you publish the skill"
+	if name := publishedName(c.skill.Name); name != c.skill.Name && skill.IsPortableName(name) {
+		hint = "name the skill and its folder " + name
+	}
 	return []skill.Problem{{Rule: "unpublishable", Severity: skill.Note, Path: c.path(c.file),
-		Message: fmt.Sprintf("left out by \"skills publish\": %v", err), Hint: "mend it before you publish the skill"}}
+		Message: fmt.Sprintf("left out by \"skills publish\": %v", err), Hint: hint}}
+}
+
+// publishedName returns a name in the form that all clients take.
+func publishedName(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	return strings.Join(words, "-")
 }
 
 // listed writes the first few of some names.
