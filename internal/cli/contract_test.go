@@ -277,7 +277,7 @@ func TestJSON(t *testing.T) {
 		{"setup", []string{"setup", "cursor", "--dry-run", "--program", "skills", "--no-check"}, "changes files written"},
 		{"setup --list", []string{"setup", "--list"}, "clients written"},
 		{"bench", []string{"bench", "--from-evals"}, "breakdown mean mode seed sets"},
-		{"well-known", []string{"well-known", filepath.Join(home, "site")}, "archives dir kept manifest old omitted removed skills"},
+		{"well-known", []string{"well-known", filepath.Join(home, "site")}, "archives dir kept manifest old omitted removed same_version skills"},
 		{"disable", []string{"disable", "post"}, "changed file unchanged"},
 		{"enable", []string{"enable", "post"}, "changed file unchanged"},
 		{"pin", []string{"pin", "--agent", "keeper", "cat"}, "changed file unchanged"},

@@ -38,8 +38,9 @@ DIR/.well-known/.repertoire-skills records which is which.
 
 --json prints an object with dir, skills (in the index), archives (of them), old
 (in the index of version 0.1), manifest (in that of ARD), omitted (a list of
-objects with name, reason and old_only), removed and kept (files of an earlier
-run that were changed since, relative to DIR).`
+objects with name, reason and old_only), same_version (names of skills that have
+changed since an earlier run, and have the same version), removed and kept
+(files of an earlier run that were changed since, relative to DIR).`
 
 func newPublishCommand(e env) *cobra.Command {
 	cmd := newWellKnownCommand(e)
@@ -78,6 +79,9 @@ func runWellKnown(ctx context.Context, s *session, c *catalog, dir, base string)
 		if s.note("%v", o); !o.OldOnly {
 			out++
 		}
+	}
+	for _, name := range done.SameVersion {
+		s.note("skill %s has changed since it was published, but has the version that it had", name)
 	}
 	for _, name := range done.Kept {
 		s.note("%s is not needed any more, but was changed since it was written, and is kept", name)

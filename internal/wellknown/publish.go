@@ -97,6 +97,7 @@ func Publish(ctx context.Context, c Catalog, a *search.Agent, dir, base string) 
 	}
 	r, err := w.finish()
 	r.Dir, r.Omitted = dir, omitted
+	r.SameVersion = append([]string{}, r.SameVersion...)
 	r.Removed, r.Kept = append([]string{}, r.Removed...), append([]string{}, r.Kept...)
 	return r, err
 }

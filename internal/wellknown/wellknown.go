@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // Where the two forms are, below the folder of the site.
@@ -125,6 +126,9 @@ func (w *writer) add(b bundle) error {
 		}
 	}
 	entry.Digest = digest(data)
+	if w.sameVersion(&b, entry.Digest) {
+		w.result.SameVersion = append(w.result.SameVersion, b.name)
+	}
 	if err := w.write(path.Join(newDir, entry.URL), data); err != nil {
 		return err
 	}
@@ -134,6 +138,22 @@ func (w *writer) add(b bundle) error {
 		return &OmittedError{b.name, reason, true}
 	}
 	return w.addOld(&b)
+}
+
+// sameVersion reports whether a skill that is now packed with a digest is another one than an
+// earlier run has published, but states the same version.
+func (w *writer) sameVersion(b *bundle, digest string) bool {
+	prior := slices.Concat(w.ours[path.Join(newDir, b.name, "SKILL.md")], w.ours[path.Join(newDir, b.name+".tar.gz")])
+	if b.entry.Version == "" || len(prior) == 0 || slices.Contains(prior, digest) {
+		return false
+	}
+	name := path.Join(oldDir, b.name, "SKILL.md")
+	data, err := w.root.ReadFile(name)
+	if err != nil {
+		return false // nobody knows
+	}
+	before, err := skill.ParseBytes(data, name, "")
+	return err == nil && before.Version == b.entry.Version
 }
 
 // has reports whether an earlier run has published a skill.
@@ -161,8 +181,10 @@ type Result struct {
 	Old      int             `json:"old"`      // number of skills in the index of version 0.1
 	Manifest int             `json:"manifest"` // number of skills in the manifest of ARD; 0 without one
 	Omitted  []*OmittedError `json:"omitted"`
-	Removed  []string        `json:"removed"` // files of an earlier site, relative to the folder
-	Kept     []string        `json:"kept"`    // files of an earlier site that somebody has changed since
+	// SameVersion names the skills that have changed since an earlier run, and state the same version.
+	SameVersion []string `json:"same_version"`
+	Removed     []string `json:"removed"` // files of an earlier site, relative to the folder
+	Kept        []string `json:"kept"`    // files of an earlier site that somebody has changed since
 }
 
 // finish writes the indexes, and removes files of an earlier site that are no longer
