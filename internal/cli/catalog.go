@@ -15,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // How long a one-shot command checks for changes before it answers from what is
@@ -159,6 +160,14 @@ func (s *session) only(args []string) bool {
 		s.roots, s.onlyRoot = slices.Concat(args, s.roots), true
 	}
 	return len(args) > 0
+}
+
+// orFolder adds to an error that there is no skill of a name what a folder of that name would mean.
+func orFolder(err error) error {
+	if errors.Is(err, skill.ErrNotFound) {
+		return fmt.Errorf("%w; there is no such folder either", err)
+	}
+	return err
 }
 
 // openFresh opens the catalog and brings it up to date, see refresh.

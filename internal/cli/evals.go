@@ -101,7 +101,7 @@ func newEvalsCommand(e env) *cobra.Command {
 			case w.on:
 				return w.run(cmd.Context(), s, cmd.CommandPath()+" --write", args)
 			case len(args) == 1:
-				return trySkill(cmd.Context(), s, args[0])
+				return orFolder(trySkill(cmd.Context(), s, args[0]))
 			}
 			return runBench(cmd.Context(), s, &b)
 		},
@@ -157,6 +157,9 @@ func (g *evalsGate) judge(s *session, out *bench.Result) (failed bool) {
 				first++
 			}
 		}
+	}
+	if offered < all {
+		s.note("\"skills doctor\" proposes triggers for prompts that fail; \"skills help writing\" says what else to change")
 	}
 	for _, m := range []struct {
 		flag, what string

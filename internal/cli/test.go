@@ -93,7 +93,7 @@ func newTestCommand(e env) *cobra.Command {
 					}
 					ids = mapped(entries, func(e repertoire.Entry) string { return e.ID })
 				}
-				return runTests(ctx, s.screen, c, tested{ids, folders}, &x, format)
+				return orFolder(runTests(ctx, s.screen, c, tested{ids, folders}, &x, format))
 			})
 		}),
 	}
