@@ -76,7 +76,7 @@ func newEvalsCommand(e env) *cobra.Command {
 		Long:              evalsHelp,
 		Example:           "  skills evals pdf-forms\n  skills evals --all\n  skills evals ./skills --min-offered .9\n  skills evals --write pdf-forms",
 		Args:              args(0, 1),
-		ValidArgsFunction: arguments(e.ofCatalog(skillNames).orFile()),
+		ValidArgsFunction: arguments(anyText(), e.ofCatalog(skillNames).orFile()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := e.session(cmd)
 			err := errors.Join(b.check(s.json), b.gate.check(), w.check())
