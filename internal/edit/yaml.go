@@ -230,6 +230,16 @@ func (d *document) block(n *yaml.Node, column int) (start, end int) {
 	return start, end
 }
 
+// member returns the lines of a member of a mapping in lines. The items of a list may stand in the column of
+// its key.
+func (d *document) member(key, value *yaml.Node) (start, end int) {
+	start, end = d.block(key, key.Column)
+	if n := len(value.Content); value.Kind == yaml.SequenceNode && value.Style&yaml.FlowStyle == 0 && n > 0 {
+		_, end = d.block(value.Content[n-1], value.Column)
+	}
+	return start, end
+}
+
 // colon returns the place after the colon of a key, or one before it if ok is false.
 func (d *document) colon(key *yaml.Node) (at int, ok bool) {
 	_, at, err := d.extent(key)

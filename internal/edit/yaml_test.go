@@ -96,6 +96,24 @@ func TestRemove(t *testing.T) {
 	}
 }
 
+// TestListOfKey: a list is replaced and removed as a whole also where its items stand below its key.
+func TestListOfKey(t *testing.T) {
+	for _, tt := range []struct{ before, set, removed string }{
+		{"z: 1\na:\n- x # ex\n- y: 1\n  z: 2\n# about b\nb: 1\n", "z: 1\na: v\n# about b\nb: 1\n", "z: 1\n# about b\nb: 1\n"},
+		{"a:\r\n# ex\r\n- x\r\n-\r\n  - y\r\nb: 1\r\n", "a: v\r\nb: 1\r\n", "b: 1\r\n"},
+		{"z:\n- x\na: [x,\n  y]\nb: 1\n", "z:\n- x\na: v\nb: 1\n", "z:\n- x\nb: 1\n"},
+	} {
+		got, _, err := edit.Set(edit.YAML, []byte(tt.before), to("a"), "v")
+		if err != nil || string(got) != tt.set {
+			t.Errorf("error %v, text\n%s\nwant\n%s", err, got, tt.set)
+		}
+		got, _, err = edit.Remove(edit.YAML, []byte(tt.before), to("a"))
+		if err != nil || string(got) != tt.removed {
+			t.Errorf("error %v, text\n%s\nwant\n%s", err, got, tt.removed)
+		}
+	}
+}
+
 func TestWrap(t *testing.T) {
 	for before, after := range map[string]string{
 		"a: [x, y] # c\n":       "a: {names: [x, y]} # c\n",

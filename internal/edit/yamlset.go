@@ -37,7 +37,7 @@ func (yamlFormat) set(data []byte, p Path, v any) ([]byte, error) {
 		at, key = value, k
 	}
 	// A value of ours that is out of date, or a setting of the user's that he wants replaced.
-	start, end := d.block(key, key.Column)
+	start, end := d.member(key, at)
 	text := yamlText(Object{{Key: key.Value, Value: v}}, blanks(data[start:]), "  ")
 	if first, rest, ok := strings.Cut(text, "\n"); ok {
 		text = first + d.comment(key, at) + "\n" + rest
@@ -194,9 +194,9 @@ func (yamlFormat) remove(data []byte, p Path) ([]byte, error) {
 		k, value := child(at, name)
 		parent, key, above, at, index = at, k, key, value, slices.Index(at.Content, k)
 	}
-	first, column, empty := at, parent.Column, " []"
+	first, empty := at, " []"
 	if key != nil {
-		first, column, empty = key, key.Column, " {}"
+		first, empty = key, " {}"
 	}
 	if parent.Style&yaml.FlowStyle != 0 {
 		_, end, err := d.extent(at)
@@ -205,7 +205,10 @@ func (yamlFormat) remove(data []byte, p Path) ([]byte, error) {
 		}
 		return apply(data, d.cut(d.offset(first), end, index > 0)), nil
 	}
-	start, end := d.block(first, column)
+	start, end := d.block(first, parent.Column)
+	if key != nil {
+		start, end = d.member(key, at)
+	}
 	splices := []splice{{start, end, ""}}
 	if index == 0 && at == parent.Content[len(parent.Content)-1] && above != nil {
 		// Not every client takes a missing value for an empty mapping.
