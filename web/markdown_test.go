@@ -46,7 +46,8 @@ func TestDocument(t *testing.T) {
 	if d.Left != 4 || !d.Both || len(d.Blocks) != 1 || d.Blocks[0].Kind != frontmatter {
 		t.Errorf("left %d, both %t, blocks %+v", d.Left, d.Both, d.Blocks)
 	}
-	for name, text := range map[string]string{"long": strings.Repeat("a b\n", maxRendered/4+1), "wide": strings.Repeat("|", maxColumns+1)} {
+	for name, text := range map[string]string{"long": strings.Repeat("a b\n", maxRendered/4+1), "wide": strings.Repeat("a|", 60) + "\n" + strings.Repeat("-|", 60) + "\n" + strings.Repeat("a\n", 1100),
+		"repeated": "[a]: https://example.com/" + strings.Repeat("x", 1000) + "\n\n" + strings.Repeat("[a] ", 100), "repeated pictures": "[a]: /x '" + strings.Repeat("x", 1000) + "'\n\n" + strings.Repeat("![a] ", 100)} {
 		if d := documentOf(text, 2, false); d.HTML != "" || d.Both || len(d.Blocks) != 1 {
 			t.Errorf("%s: %+v", name, d)
 		}
@@ -58,12 +59,12 @@ func TestDocument(t *testing.T) {
 
 // FuzzDocument: no text becomes a picture, a script or a link of another kind, or stops the page.
 func FuzzDocument(f *testing.F) {
-	for _, seed := range []string{"", "[a](java\tscript:x)", "<script>", "![](x)", "[a]: javascript:x\n[a]", "<a href=x onclick=y>", strings.Repeat("> ", 99), strings.Repeat("*a_", 99)} {
+	for _, seed := range []string{"", "[a](java\tscript:x)", "<script>", "![](x)", "[a]: javascript:x\n[a]", "<a href=x onclick=y>", "[x](http:e)", strings.Repeat("> ", 99), strings.Repeat("*a_", 99)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		html := strings.ToLower(string(documentOf(text, 1, false).HTML))
-		for _, evil := range []string{"<script", "<img", "<style", "<iframe", "href=\"javascript", "<h1"} {
+		for _, evil := range []string{"<script", "<img", "<style", "<iframe", "href=\"javascript", "href=\"http:e", "<h1"} {
 			if strings.Contains(html, evil) {
 				t.Errorf("%q has %s", html, evil)
 			}

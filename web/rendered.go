@@ -2,7 +2,9 @@ package web
 
 import (
 	"bytes"
+	"errors"
 	"html/template"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -25,8 +27,8 @@ type document struct {
 // Bounds of what is rendered: the parser takes quadratic time for some hostile texts, .3 s for these bounds, and
 // cannot be stopped. What is larger is shown as it is.
 const (
-	maxRendered = 32 << 10 // bytes
-	maxColumns  = 64       // of a table
+	maxRendered = 32 << 10 // bytes, also of all addresses and titles of links: each use of a reference repeats them
+	maxCells    = 64 << 10 // of a table that has all lines: short lines get the cells of its first one
 )
 
 // documentOf returns a Markdown text, rendered unless raw is wanted. above is the level of the heading of
@@ -38,7 +40,7 @@ func documentOf(source string, above int, raw bool) document {
 	if len(d.Blocks) > 0 && d.Blocks[0].Kind == frontmatter {
 		front, body = d.Blocks[:1], source[len(d.Blocks[0].Text):]
 	}
-	d.Both = len(body) <= maxRendered && !hasColumns(body, maxColumns+1)
+	d.Both = len(body) <= maxRendered && cells(body) <= maxCells
 	if raw || !d.Both {
 		return d
 	}
@@ -49,34 +51,47 @@ func documentOf(source string, above int, raw bool) document {
 	return document{html, left, front, true}
 }
 
-// hasColumns reports whether a line may be a row of a table with so many columns.
-func hasColumns(source string, n int) bool {
+// cells returns how many cells a table in a text may have at most.
+func cells(source string) int {
+	columns, lines := 0, 0
 	for line := range strings.Lines(source) {
-		if strings.Count(line, "|") >= n {
-			return true
-		}
+		columns, lines = max(columns, strings.Count(line, "|")+1), lines+1
 	}
-	return false
+	return columns * lines
 }
+
+// errLinks says that a text repeats long addresses or titles.
+var errLinks = errors.New("the links are too long")
 
 // render renders Markdown, and counts the pictures and pieces of HTML in it, which are left out.
 func render(source string, above int) (html template.HTML, left int, err error) {
 	md := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough))
 	data := []byte(source)
 	tree := md.Parser().Parse(text.NewReader(data))
-	_ = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // f returns no error
+	links := 0
+	err = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
 		switch n := n.(type) {
 		case *ast.Heading:
-			if entering {
-				n.Level = min(n.Level+above, 6)
-			}
-		case *ast.HTMLBlock, *ast.RawHTML, *ast.Image:
-			if entering {
-				left++
-			}
+			n.Level = min(n.Level+above, 6)
+		case *ast.Link:
+			links += len(n.Destination) + len(n.Title)
+		case *ast.Image:
+			links += len(n.Destination) + len(n.Title)
+			left++
+		case *ast.HTMLBlock, *ast.RawHTML:
+			left++
+		}
+		if links > maxRendered {
+			return ast.WalkStop, errLinks
 		}
 		return ast.WalkContinue, nil
 	})
+	if err != nil {
+		return "", 0, err
+	}
 	var b bytes.Buffer
 	if err := md.Renderer().Render(&b, data, tree); err != nil {
 		return "", 0, err
@@ -92,7 +107,10 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p.AllowElements("table", "thead", "tbody", "tr", "th", "td")
 	p.AllowAttrs("start").Matching(regexp.MustCompile(`^[0-9]{1,9}$`)).OnElements("ol")
 	p.AllowAttrs("href").OnElements("a")
-	p.AllowURLSchemes("https", "http", "mailto")
+	openly := func(u *url.URL) bool { return u.Host != "" && u.User == nil } // http:x leads to this server
+	p.AllowURLSchemeWithCustomPolicy("https", openly)
+	p.AllowURLSchemeWithCustomPolicy("http", openly)
+	p.AllowURLSchemes("mailto")
 	p.RequireParseableURLs(true)
 	p.RequireNoFollowOnLinks(true)
 	p.RequireNoReferrerOnLinks(true)
