@@ -3,10 +3,11 @@ package hook
 import (
 	"bytes"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // tooLate is the message in the log for an answer that came too late for the client.
@@ -24,7 +25,7 @@ const (
 func DeadlineNow(state string, now time.Time) time.Duration {
 	d := Deadline
 	for _, at := range Late(state) {
-		if now.Sub(at) < forgotten {
+		if now.Sub(at).Abs() < forgotten { // a clock that was put back leaves times in the future
 			d = min(d+longer, longest)
 		}
 	}
@@ -39,7 +40,7 @@ func Late(state string) (times []time.Time) {
 	if state == "" {
 		return nil
 	}
-	f, err := os.Open(filepath.Join(state, logName))
+	f, err := regular.Open(filepath.Join(state, logName)) // a prompt does not wait for a named pipe
 	if err != nil {
 		return nil // no hook has had anything to tell
 	}

@@ -38,6 +38,9 @@ func TestLate(t *testing.T) {
 	if d := hook.DeadlineNow(state, now.Add(time.Hour)); d != hook.Deadline {
 		t.Errorf("an hour later: %v", d)
 	}
+	if d := hook.DeadlineNow(state, now.Add(-2*time.Hour)); d != hook.Deadline {
+		t.Errorf("with a clock that was put back: %v", d)
+	}
 
 	log := filepath.Join(state, "hook.log")
 	var many strings.Builder
