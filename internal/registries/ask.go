@@ -108,7 +108,7 @@ func (c *call) ask(method, path string, body []byte) ([]byte, error) {
 	if c.anew {
 		old = nil
 	}
-	if old != nil && c.client.now().Sub(at) < fresh {
+	if old != nil && c.client.now().Sub(at).Abs() < fresh {
 		return old, nil
 	}
 	data, err := c.send(method, path, key, body)

@@ -143,6 +143,14 @@ func (o *Offer) clean() (ok bool) {
 		{&o.Verdict, maxShort}, {&o.Origin, maxShort}} {
 		*field.text = tidy.Shorten(tidy.Line(*field.text), field.most)
 	}
+	for _, field := range []*string{&o.Version, &o.Updated, &o.Origin} {
+		if !plain().MatchString(*field) { // a model reads them beside what this program says
+			*field = ""
+		}
+	}
+	if o.Verdict != "" && !verdict().MatchString(o.Verdict) {
+		o.Verdict = "not understood"
+	}
 	o.Installs = max(0, o.Installs)
 	if !isDigest(o.Digest) {
 		o.Digest = ""
@@ -155,6 +163,9 @@ func (o *Offer) clean() (ok bool) {
 
 // plain matches the names that count: people and models type them in a shell.
 var plain = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._:@/+-]*$`)
+
+// verdict matches the verdicts that count: a few words.
+var verdict = lazyregexp.New(`^[A-Za-z][A-Za-z _-]*$`)
 
 // Command returns the arguments of this program that install the skill; "" if it cannot be
 // installed, or not by words that no shell takes for anything else.
