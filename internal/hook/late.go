@@ -3,11 +3,10 @@ package hook
 import (
 	"bytes"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // tooLate is the message in the log for an answer that came too late for the client.
@@ -40,12 +39,17 @@ func Late(state string) (times []time.Time) {
 	if state == "" {
 		return nil
 	}
-	f, err := regular.Open(filepath.Join(state, logName)) // a prompt does not wait for a named pipe
-	if err != nil {
+	name := filepath.Join(state, logName)
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() { // a prompt does not wait for a named pipe
 		return nil // no hook has had anything to tell
 	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Size() > tail {
+	if info.Size() > tail {
 		_, _ = f.Seek(-tail, io.SeekEnd) // or else all of it, which is bounded too
 	}
 	data, _ := io.ReadAll(io.LimitReader(f, 2*maxLog)) // what can be read
