@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -32,24 +33,44 @@ func (s *session) keepListings(ctx context.Context) error {
 			return err
 		}
 		for _, scope := range scopes {
-			s.lastGood, s.warn = true, func(error) {} // the command has told
-			skills, err := s.listedBy(ctx, machine, c, scope)
-			if err != nil {
+			if err := s.keepListing(ctx, machine, c, scope); err != nil {
 				return err
-			}
-			plan, err := setup.NewListingPlan(machine, c, scope, skills, len(skills) == 0)
-			if err == nil {
-				err = plan.Apply(machine)
-			}
-			if err != nil {
-				return err
-			}
-			if len(plan.Edits) > 0 {
-				s.note("what %s lists by itself is kept in step, in %s", c.Title, plan.Edits[0].Shown)
 			}
 		}
 	}
 	return nil
+}
+
+// keepListing keeps in step how one client lists skills. It does so until nothing is left to change: another
+// process may have done it at the same time with an older configuration.
+func (s *session) keepListing(ctx context.Context, machine *setup.Env, c client.Client, scope client.Scope) error {
+	s.lastGood, s.warn = true, func(error) {} // the command has told
+	const tries = 5
+	var failed error
+	told := false
+	for range tries {
+		skills, err := s.listedBy(ctx, machine, c, scope)
+		if err != nil {
+			return err
+		}
+		plan, err := setup.KeepListingPlan(machine, c, scope, skills)
+		if err != nil {
+			return err
+		}
+		for _, ch := range plan.Changes {
+			if ch.Action == setup.Refused {
+				return errors.New(ch.Message)
+			}
+		}
+		if len(plan.Edits) == 0 {
+			return nil
+		}
+		if failed = plan.Apply(machine); failed == nil && !told {
+			told = true
+			s.note("what %s lists by itself is kept in step, in %s", c.Title, plan.Edits[0].Shown)
+		}
+	}
+	return failed
 }
 
 // listedBy returns the names of the skills that a client lists by itself, and whether they are disabled.

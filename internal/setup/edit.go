@@ -34,6 +34,7 @@ type Edit struct {
 	pristine   bool              // nothing of ours was in it before
 	clients    []client.Client   // clients that may have an entry in it
 	overridden map[string]string // how skills are listed that were set, by name
+	left       []string          // skills of which the user has removed how they are listed
 	commands   []string          // what our entries run, see Registration.command
 	saved      *Edit             // the edit as it was before the current change
 	checkLinks func() error      // see Env.checkLinks

@@ -45,7 +45,20 @@ func NewListingPlan(env *Env, c client.Client, s client.Scope, skills map[string
 	return p.plan, nil
 }
 
-// ListingsSet returns the scopes in which NewListingPlan has set the listing of a client.
+// KeepListingPlan keeps in step what NewListingPlan has set. What the user has removed since is not set again.
+func KeepListingPlan(env *Env, c client.Client, s client.Scope, skills map[string]bool) (*Plan, error) {
+	p, err := newPlanner(env, Request{Scope: s})
+	if err != nil {
+		return nil, err
+	}
+	p.keep = true
+	p.add(p.listing(c, skills, len(skills) == 0))
+	p.finish()
+	return p.plan, nil
+}
+
+// ListingsSet returns the scopes in which NewListingPlan has set the listing of a client, and the user has not
+// removed all of it.
 func ListingsSet(env *Env, c client.Client) (set []client.Scope, err error) {
 	l := listingOf(c)
 	if l == nil {
@@ -56,10 +69,15 @@ func ListingsSet(env *Env, c client.Client) (set []client.Scope, err error) {
 		return nil, err
 	}
 	for _, s := range scopes {
-		if file := env.File(l.Files, s); file != "" {
-			if len(rec.Files[regular.Real(file)].listed(l)) > 0 {
-				set = append(set, s)
-			}
+		file := env.File(l.Files, s)
+		ours := rec.Files[regular.Real(file)].listed(l)
+		if file == "" || len(ours) == 0 {
+			continue
+		}
+		tree, err := readTree(file, edit.JSON)
+		now := overrides{Edit: &Edit{tree: tree}, of: l, ours: ours}
+		if err != nil || slices.ContainsFunc(slices.Collect(maps.Keys(ours)), now.isOurs) { // what is wrong with the file is told by a plan
+			set = append(set, s)
 		}
 	}
 	return set, nil
@@ -72,7 +90,7 @@ func (p *planner) listing(c client.Client, skills map[string]bool, on bool) Chan
 		return ch
 	}
 	ours := p.record.Files[ed.File].listed(settings)
-	l := overrides{ed, settings, ours}
+	l := overrides{ed, settings, ours, p.keep}
 	if on {
 		if ch.Action = Absent; len(ours) == 0 {
 			return ch
@@ -94,6 +112,7 @@ type overrides struct {
 	*Edit
 	of   *client.ListingSettings
 	ours map[string]string // what we have written, by name
+	keep bool              // what the user has removed of it is not written again
 }
 
 // listed returns what was written into a file about how a client lists skills, by name.
@@ -135,7 +154,10 @@ func (l overrides) set(ch Change, rec *record, skills map[string]bool) Change {
 	for _, name := range slices.Sorted(maps.Keys(skills)) {
 		value := l.value(skills[name])
 		is := edit.Lookup(l.tree, at.With(name))
+		_, was := l.ours[name]
 		switch {
+		case is == nil && was && l.keep:
+			l.left = append(l.left, name)
 		case is == nil:
 			missing = append(missing, edit.Member{Key: name, Value: value})
 			l.overridden[name] = value
@@ -187,11 +209,11 @@ func (ed *Edit) noteListed(r *fileRecord) {
 		if l == nil {
 			continue
 		}
-		now := overrides{ed, l, r.listed(l)}
+		now := overrides{Edit: ed, of: l, ours: r.listed(l)}
 		maps.Copy(now.ours, ed.overridden)
 		for _, name := range slices.Sorted(maps.Keys(now.ours)) {
 			switch {
-			case !now.isOurs(name):
+			case !now.isOurs(name) && !slices.Contains(ed.left, name):
 			case now.ours[name] == l.NameOnly:
 				only = append(only, name)
 			default:

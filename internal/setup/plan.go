@@ -70,6 +70,7 @@ type planner struct {
 	req    Request
 	record *record
 	plan   *Plan
+	keep   bool // see KeepListingPlan
 }
 
 // NewPlan reads the files of clients and works out how they must change. What

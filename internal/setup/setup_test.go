@@ -382,6 +382,34 @@ func TestListing(t *testing.T) {
 		t.Errorf("left: %s", got)
 	}
 
+	// What the user has removed stays away, unless all is set anew; with all of it gone nothing is kept in step.
+	list(false, "cat", "bird")
+	keep := func(names ...string) {
+		t.Helper()
+		skills := make(map[string]bool)
+		for _, name := range names {
+			skills[name] = false
+		}
+		p, err := KeepListingPlan(e, named(t, "claude"), client.User, skills)
+		must.Do(t, err)
+		must.Do(t, p.Apply(e))
+	}
+	must.Do(t, os.WriteFile(file, []byte(strings.Replace(must.Read(t, file), ",\n    \"bird\": \"name-only\"", "", 1)), 0o600))
+	for _, name := range []string{"ant", "bee"} { // it is remembered
+		keep("cat", "bird", name)
+		if got := must.Read(t, file); strings.Contains(got, "bird") || !strings.Contains(got, name) {
+			t.Errorf("kept with %s: %s", name, got)
+		}
+	}
+	list(false, "cat", "bird")
+	if got := must.Read(t, file); !strings.Contains(got, "bird") {
+		t.Errorf("set anew: %s", got)
+	}
+	must.Do(t, os.WriteFile(file, []byte("{}"), 0o600))
+	if set, err := ListingsSet(e, named(t, "claude")); err != nil || len(set) != 0 {
+		t.Errorf("all is removed, and set in %v, %v", set, err)
+	}
+
 	// Without an override of the user the file is as it was.
 	e = testEnv(t)
 	file = filepath.Join(e.Home, ".claude", "settings.json")
