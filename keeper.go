@@ -58,6 +58,7 @@ type upkeep interface {
 	embed(ctx context.Context, progress func(done, all int)) error  // with the embedder
 	encode(ctx context.Context, progress func(done, all int)) error // with the contextual encoder
 	calibrate(ctx context.Context) error
+	setPolicy(p *Policy)
 	forget(ctx context.Context, label string) error
 	indexed(ctx context.Context) (bool, error)
 	usable(ctx context.Context) (bool, error)

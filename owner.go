@@ -48,6 +48,10 @@ func (o Owner) RescanAll(ctx context.Context, found func()) ([]Report, error) {
 // typical catalog holds.
 func (o Owner) Calibrate(ctx context.Context) error { return o.c.keeper.calibrate(ctx) }
 
+// SetPolicy replaces Config.Policy, for a program that stays while its user disables skills or trusts some; nil
+// means none. The next question goes by it.
+func (o Owner) SetPolicy(p *Policy) { o.c.keeper.setPolicy(p) }
+
 // Embed gives every text of the catalog that has none a vector of the configured embedder, see
 // EmbedWords, and every name and description one of the encoder, see EmbedSentences. progress, if
 // not nil, is called with how many of all texts have one, and counts anew for the encoder. An

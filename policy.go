@@ -22,3 +22,20 @@ func (c *Config) policy() *Policy {
 	}
 	return &p
 }
+
+// setPolicy implements keeper.
+func (l *local) setPolicy(p *Policy) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cfg.Policy = p
+	f := *l.now.Load()
+	f.policy = l.cfg.policy()
+	f.search.SetPolicy(f.policy, f.reader.kinds())
+	l.now.Store(&f)
+}
+
+// setPolicy implements keeper.
+func (m *mirror) setPolicy(p *Policy) {
+	cfg := Config{Policy: p}
+	m.search.SetPolicy(cfg.policy(), nil)
+}

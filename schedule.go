@@ -45,7 +45,7 @@ func (l *local) start(ctx context.Context) error {
 	if l.cfg.Background {
 		l.scans.begin() // before the first question
 		s.endFirst = sync.OnceFunc(l.scans.end)
-		err = l.startBehind(ctx)
+		err = s.startBehind(ctx)
 	} else {
 		err = s.startScanned(ctx)
 	}
@@ -104,14 +104,14 @@ func (s *schedule) startScanned(ctx context.Context) error {
 
 // startBehind answers at once if the catalog, or the one of which it is a copy, was scanned
 // before.
-func (l *local) startBehind(ctx context.Context) error {
+func (s *schedule) startBehind(ctx context.Context) error {
 	var err error
-	answers := l.published(ctx)
+	answers := s.published(ctx)
 	if !answers {
-		answers, err = l.usable(ctx)
+		answers, err = s.usable(ctx)
 	}
 	if answers && err == nil {
-		l.setReady()
+		s.setReady()
 	}
 	return err
 }

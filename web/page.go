@@ -37,6 +37,9 @@ func (hs *handlers) list() []page {
 		{path: "usage", name: "usage", title: "Usage", get: hs.getUsage},
 		{path: "state", name: "state", title: "State", whole: true, get: hs.getState},
 	}
+	if hs.opts.Switch != nil {
+		list = append(list, page{path: "switch", name: "skill", in: "catalog", title: "Skill", owner: true, get: hs.getSkill, post: hs.postSwitch})
+	}
 	if hs.opts.Proposals != nil {
 		list = append(list,
 			page{path: "change", name: "change", in: "catalog", title: "Change", owner: true, get: hs.getChange},

@@ -10,6 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -28,6 +29,9 @@ type skillPage struct {
 	Cut            bool               // Instructions lack their end
 	Versions       []proposal.Version // that are kept, the newest first
 	Seen           []reader           // the configured agents that see it
+
+	Switches bool   // the visitor may disable and enable the skill
+	Problem  string // why that was not done
 
 	Explains bool   // the visitor may ask why a prompt finds the skill
 	Prompt   string // that is explained
@@ -64,6 +68,7 @@ func (hs *handlers) getSkill(v *visit) (answer, error) {
 	}
 	p := &skillPage{Entry: e, Explains: v.scope == nil, Prompt: v.PostFormValue("q")}
 	p.Status, p.Reason = e.Status()
+	p.Switches = hs.opts.Switch != nil && v.owner && (e.State == search.Offered || e.State == search.Disabled)
 	if p.Explains && p.Prompt != "" {
 		if p.Why, err = hs.why(v, e.ID, p.Prompt); err != nil {
 			return answer{}, err
@@ -88,6 +93,23 @@ func (hs *handlers) getSkill(v *visit) (answer, error) {
 	p.Seen = hs.seenBy(v, &e)
 	p.Versions = hs.versions(v, e.ID)
 	return answer{data: p, title: e.ID}, nil
+}
+
+// postSwitch disables a skill, or enables it again.
+func (hs *handlers) postSwitch(v *visit) (answer, error) {
+	e, err := hs.catalog.Lookup(v.Context(), v.PostFormValue("id"), v.seeing())
+	if err != nil {
+		return answer{}, err
+	}
+	on := v.PostFormValue("on") != ""
+	if err := hs.opts.Switch(v.Context(), e.Name, on); err != nil {
+		a, failed := hs.getSkill(v)
+		if p, ok := a.data.(*skillPage); ok {
+			p.Problem = v.message(err)
+		}
+		return a, failed
+	}
+	return answer{goTo: hs.opts.link("skill", "id", e.ID)}, nil
 }
 
 // why explains a prompt to somebody who sees the whole catalog.

@@ -1,6 +1,8 @@
 package web_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,6 +38,43 @@ func TestSkill(t *testing.T) {
 	k.get("skill", "id", "nothing").is(404)
 	k.get("skill").is(404)
 	k.get("change", "id", "pdf-forms").is(404)
+}
+
+// TestSwitch: the owner disables and enables a skill, and nobody else; what cannot be done is said.
+func TestSwitch(t *testing.T) {
+	var k *kit
+	with := func(complete func(o *web.Options)) {
+		k = open(t, few(), func(_ *repertoire.Config, o *web.Options) {
+			o.Switch = func(_ context.Context, name string, on bool) error {
+				if name == "sort-songs" {
+					return errors.New("the file cannot be written")
+				}
+				p := new(repertoire.Policy)
+				if !on {
+					p.Disabled = []search.Ban{{Rules: repertoire.Rules{Names: []string{name}}}}
+				}
+				k.catalog.Owner().SetPolicy(p)
+				return nil
+			}
+			complete(o)
+		})
+	}
+	with(func(*web.Options) {})
+	k.get("skill", "id", "pdf-forms").is(200).has("Disable for everybody")
+	k.post("switch", "id", "pdf-forms").is(303)
+	k.get("skill", "id", "pdf-forms").is(200).has("Not offered: ", ">Enable</button>")
+	k.post("", "q", "fill in the fields of this PDF form").is(200).lacks("1 skill offered")
+	k.post("switch", "id", "pdf-forms", "on", "1").is(303)
+	k.post("", "q", "fill in the fields of this PDF form").is(200).has("1 skill offered")
+	k.post("switch", "id", "sort-songs").is(200).has("Nothing was changed: the file cannot be written")
+	k.post("switch", "id", "nobody").is(404)
+
+	with(func(o *web.Options) { o.Key, o.Check = "", bearers{"some": access.Caller{Agent: "clerk", Name: "bob"}} })
+	k.post("signin", "token", "some").is(303)
+	k.get("skill", "id", "pdf-forms").is(200).lacks("Disable for everybody")
+	if status := k.post("switch", "id", "pdf-forms").Code; status == 303 || status == 200 {
+		t.Errorf("a caller who is not the owner may switch skills: %d", status)
+	}
 }
 
 // TestWhy: those who see the whole catalog learn why a prompt finds a skill or does not.

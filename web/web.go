@@ -7,6 +7,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -50,6 +51,10 @@ type Options struct {
 	// Proposals are the proposed changes and the history of skills; nil means that the site
 	// has neither.
 	Proposals *proposal.Box
+
+	// Switch disables a skill for everybody, or enables it again, where the user's configuration says
+	// so; nil means that the page cannot. Only the owner may.
+	Switch func(ctx context.Context, name string, on bool) error
 
 	// Usage is the log of what was offered and used; nil means none.
 	Usage *usage.Log

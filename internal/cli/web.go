@@ -12,13 +12,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/server"
 )
 
 const webHelp = `Web shows the catalog in your browser: what a prompt would be offered, as you
 type it, and why; the skills with their files, versions and changes; what doctor
 finds; proposals to decide on; what was offered and loaded; what is disabled,
-pinned or stale. It serves until you interrupt it, and looks for changed skills
+pinned or stale. The page of a skill can disable it for everybody, as "skills
+disable" does. It serves until you interrupt it, and looks for changed skills
 on the configured schedule.
 
 It listens on this machine only. The address that it prints and opens works
@@ -71,6 +74,7 @@ func runWeb(ctx context.Context, s *session, port int, open bool) error {
 	if err := s.serverOptions(&o); err != nil {
 		return err
 	}
+	o.Switch = s.switchSkill
 	return elsewhere(o.Config, server.Page(ctx, l, o, func(url, registry string) error {
 		if s.json {
 			err = s.printJSON(webResult{url, registry})
@@ -86,6 +90,31 @@ func runWeb(ctx context.Context, s *session, port int, open bool) error {
 		}
 		return nil
 	}))
+}
+
+// switchSkill disables a skill in the user's configuration, or enables it again, and returns what holds then.
+func (s *session) switchSkill(name string, on bool) (*repertoire.Policy, error) {
+	e, err := config.Edit(s.config)
+	if err != nil {
+		return nil, err
+	}
+	r := config.Rule{Kind: config.KindName, Text: name}
+	if on {
+		var done bool
+		if done, err = e.Enable(r, config.Scope{}); err == nil && !done {
+			err = fmt.Errorf("%s does not disable it by its name; \"skills why %s PROMPT\" says what does", e.File, name)
+		}
+	} else {
+		_, err = e.Disable(r, config.Scope{})
+	}
+	if err == nil {
+		err = e.Save()
+	}
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := s.readConfig(false)
+	return cfg.Policy, err
 }
 
 // openBrowser opens an address in the browser of the user.

@@ -2,8 +2,11 @@ package cli
 
 import (
 	"bufio"
+	"errors"
+	"io"
 	"net/http"
 	"net/http/cookiejar"
+	neturl "net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,6 +63,25 @@ func TestWeb(t *testing.T) {
 	bare, _, _ := strings.Cut(url, "?")
 	if status, _ := get(t, bare); status != http.StatusUnauthorized {
 		t.Errorf("another browser gets %d", status)
+	}
+	// The owner disables a skill, and enables it again: it is in the configuration, and holds at once.
+	for _, c := range []struct{ on, want string }{{"", "Not offered: "}, {"1", "Disable for everybody"}} {
+		form := neturl.Values{"id": {"post"}, "on": {c.on}}.Encode()
+		req, err := http.NewRequest("POST", bare+"switch", strings.NewReader(form))
+		must.Do(t, err)
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Origin", req.URL.Scheme+"://"+req.URL.Host)
+		resp, err := browser.Do(req)
+		must.Do(t, err)
+		body, err := io.ReadAll(resp.Body)
+		must.Do(t, errors.Join(err, resp.Body.Close()))
+		if resp.StatusCode != http.StatusOK || !strings.Contains(string(body), c.want) {
+			t.Errorf("on=%q: %d, no %q in %s", c.on, resp.StatusCode, c.want, body)
+		}
+		data, err := os.ReadFile(os.Getenv("REPERTOIRE_CONFIG"))
+		if err != nil || strings.Contains(string(data), "post") != (c.on == "") {
+			t.Errorf("on=%q: the configuration is %s, %v", c.on, data, err)
+		}
 	}
 	must.Do(t, cmd.Process.Signal(syscall.SIGTERM))
 	if err := cmd.Wait(); err != nil {

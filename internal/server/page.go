@@ -38,6 +38,7 @@ func Page(ctx context.Context, l net.Listener, o Options, started func(url, regi
 	key, prefix := rand.Text(), "/"+strings.ToLower(rand.Text()[:12])+"/"
 	site, err := web.New(s.Catalog, &web.Options{
 		Prefix: prefix, Key: key, Agent: s.agent, Proposals: box, Usage: o.Usage, Ignore: o.Settings.Ignore, Logger: s.opts.Logger,
+		Switch: s.switching(),
 	})
 	if err != nil {
 		return err
@@ -52,6 +53,20 @@ func Page(ctx context.Context, l net.Listener, o Options, started func(url, regi
 		return nil
 	}
 	return err
+}
+
+// switching returns what disables and enables skills for a page of the owner; nil means that nothing does.
+func (s *Server) switching() func(context.Context, string, bool) error {
+	if s.opts.Switch == nil {
+		return nil
+	}
+	return func(_ context.Context, name string, on bool) error {
+		p, err := s.opts.Switch(name, on)
+		if err == nil {
+			s.Catalog.Owner().SetPolicy(p)
+		}
+		return err
+	}
 }
 
 // ownersRegistry returns a registry of what is served, for requests with a secret in their path. All
