@@ -112,7 +112,7 @@ func (p *Provider) FindText(ctx context.Context, q TextQuery, a *search.Agent) (
 	limit := cmp.Or(q.Limit, usualPassages)
 	switch {
 	case q.Section != "":
-		err = found.named(texts, &q)
+		err = found.named(texts, &q, limit)
 	case q.Pattern != "":
 		err = found.matching(texts, q.Pattern)
 	default:
@@ -207,14 +207,17 @@ func (f *Passages) matching(texts []text, pattern string) error {
 	return nil
 }
 
-// named adds the sections that a trail of headings names. None is an error that names similar
-// ones.
-func (f *Passages) named(texts []text, q *TextQuery) error {
+// named adds the sections that a trail of headings names, up to one more than a limit: each costs a look at all
+// of its file. None is an error that names similar ones.
+func (f *Passages) named(texts []text, q *TextQuery, limit int) error {
 	var known []string
 	for i := range texts {
 		t := &texts[i]
 		heads := sections.Heads(t.path, t.text)
 		for _, h := range sections.Named(heads, q.Section) {
+			if len(f.Passages) > limit {
+				return nil
+			}
 			shown := linesOf(t.text, h.First, h.Last)
 			f.add(t, &sections.Section{Trail: h.Trail, First: h.First, Last: h.Last, Tokens: h.Tokens}, tidy.Cut(shown, maxSectionText), h.First)
 		}

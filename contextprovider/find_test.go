@@ -124,3 +124,16 @@ func TestFindTextBounds(t *testing.T) {
 		t.Errorf("%d passages of %d files, partial %v", len(found.Passages), found.Files, found.Partial)
 	}
 }
+
+// TestManyHeadings: a file of equal headings costs no look at the file for each of them, which would take minutes.
+func TestManyHeadings(t *testing.T) {
+	src, _ := folder(t, "tools", map[string]string{
+		"gateway/SKILL.md":           doc("gateway", "Runs the gateway. Use for the gateway and its keys.", keys),
+		"gateway/references/many.md": strings.Repeat("# Many\n", 140_000),
+	})
+	found, err := open(t, src).FindText(t.Context(), contextprovider.TextQuery{Skill: "gateway", Section: "Many", Limit: 2}, nil)
+	must.Do(t, err)
+	if got := places(found); !slices.Equal(got, []string{"gateway references/many.md:1-1", "gateway references/many.md:2-2"}) || !found.Partial {
+		t.Errorf("found %q, partial %t", got, found.Partial)
+	}
+}
