@@ -222,6 +222,8 @@ func newClient(redirects int) *http.Client {
 			return fmt.Errorf("the server redirects more than %d times", redirects)
 		case req.URL.Scheme != via[0].URL.Scheme:
 			return fmt.Errorf("the server redirects from %s to %s", via[0].URL.Scheme, endpoint.Shown(req.URL.String()))
+		case isLoopback(req.URL.Hostname()) && !isLoopback(via[0].URL.Hostname()):
+			return fmt.Errorf("the server redirects to this machine, to %s", endpoint.Shown(req.URL.String()))
 		case req.URL.Host != via[0].URL.Host:
 			req.Header.Del("Authorization") // net/http would send it to subdomains and other ports
 		}
