@@ -2,7 +2,9 @@ package cli
 
 import (
 	"encoding/json"
+	"io"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -38,5 +40,24 @@ func TestConfigExample(t *testing.T) {
 		if _, ok := value[key]; !ok && !left[key] {
 			t.Errorf("the help does not show the key %q", key)
 		}
+	}
+}
+
+// TestEditTogether: a change is made to what another command has just written, not lost or refused.
+func TestEditTogether(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "config.yaml")
+	s := newSession(newEnv("skills", strings.NewReader(""), io.Discard, io.Discard))
+	s.config = name
+	calls := 0
+	must.Do(t, editConfig(s, func(e *config.Editor, done func(changed bool, did, was string)) error {
+		if calls++; calls == 1 {
+			must.Write(t, name, "disturb: 0.2\n")
+		}
+		_, changed, err := e.Set("usage", "true")
+		done(changed, "set", "is set")
+		return err
+	}))
+	if got := must.Read(t, name); calls != 2 || got != "disturb: 0.2\nusage: true\n" {
+		t.Errorf("after %d calls: %q", calls, got)
 	}
 }

@@ -239,22 +239,27 @@ func editPins(s *session, names []string, change func(e *config.Editor, agent, n
 }
 
 // editConfig changes the configuration file, all or nothing, and prints what was done, or what
-// was so already.
+// was so already. If another command changes the file at the same time, change is called again.
 func editConfig(s *session, change func(e *config.Editor, done func(changed bool, did, was string)) error) error {
-	e, err := config.Edit(s.config)
-	if err != nil {
-		return err
-	}
-	result := editResult{e.File, []string{}, []string{}}
-	err = change(e, func(changed bool, did, was string) {
-		if changed {
-			result.Changed = append(result.Changed, did)
-		} else {
-			result.Unchanged = append(result.Unchanged, was)
+	const tries = 20
+	var result editResult
+	err := config.ErrChanged
+	for i := 0; i < tries && errors.Is(err, config.ErrChanged); i++ {
+		e, openErr := config.Edit(s.config)
+		if openErr != nil {
+			return openErr
 		}
-	})
-	if err == nil {
-		err = e.Save()
+		result = editResult{e.File, []string{}, []string{}}
+		err = change(e, func(changed bool, did, was string) {
+			if changed {
+				result.Changed = append(result.Changed, did)
+			} else {
+				result.Unchanged = append(result.Unchanged, was)
+			}
+		})
+		if err == nil {
+			err = e.Save()
+		}
 	}
 	switch {
 	case err != nil:

@@ -62,7 +62,10 @@ func (e *Editor) settings() (Settings, error) {
 	return s, err
 }
 
-// Save writes what was changed, unless somebody else has written the file meanwhile.
+// ErrChanged says that the file was written since it was read.
+var ErrChanged = errors.New("somebody else has just changed it; try again")
+
+// Save writes what was changed. If somebody else has written the file meanwhile, the error is ErrChanged.
 func (e *Editor) Save() error {
 	if bytes.Equal(e.before, e.data) {
 		return nil
@@ -76,7 +79,7 @@ func (e *Editor) Save() error {
 			err = nil
 		}
 		if err == nil && !bytes.Equal(now, e.before) {
-			err = errors.New("somebody else has just changed it; try again")
+			err = ErrChanged
 		}
 		return err
 	}
