@@ -218,8 +218,12 @@ func (r Repo) Added(ctx context.Context, commit, other string) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
+	had := make(map[string]bool, len(before.skills))
+	for _, dir := range before.skills {
+		had[dir] = true
+	}
 	now, err := r.list(ctx, commit, nil)
-	return slices.DeleteFunc(now.skills, func(dir string) bool { return slices.Contains(before.skills, dir) }), err
+	return slices.DeleteFunc(now.skills, func(dir string) bool { return had[dir] }), err
 }
 
 // list refuses a version with more files and folders than maxTree. It stops to read there, so
