@@ -7,10 +7,19 @@ import (
 
 const hidden = "xxxxx"
 
+// shortestToken is the length of the shortest token that a path may hold, in bytes.
+const shortestToken = 20
+
 // Shown returns a URL without what may be a secret: a password, a user alone, which is how
 // tokens are written, unless of ssh or a database, the values of a query, except settings of a
-// database, and a fragment. A text that is no URL stays as it is, unless it may hold a password.
+// database, a fragment, and what follows /t/ in a path, where our servers take a token, if it is as long as
+// one. A text that is no URL stays as it is, unless it may hold a password.
 func Shown(address string) string {
+	if before, after, ok := strings.Cut(address, "/t/"); ok && strings.Contains(before, "://") {
+		if token, _, _ := strings.Cut(after, "/"); len(token) >= shortestToken {
+			address = before + "/t/" + hidden + after[len(token):]
+		}
+	}
 	u, err := url.Parse(address)
 	if err != nil {
 		scheme, rest, ok := strings.Cut(address, "://")
