@@ -51,7 +51,7 @@ func TestQuestions(t *testing.T) {
 		files := make(map[string]*sections.File)
 		for i, q := range list {
 			if m.encoder != nil && i%*every != 0 {
-				continue // it takes 50 ms a question
+				continue // it takes 50 ms a question on average
 			}
 			id := q.Repo + "/" + q.Path
 			if files[id] == nil {
