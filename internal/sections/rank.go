@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -225,19 +226,17 @@ func nearest(ctx context.Context, q *Query, files []*File, hits []Hit, passages 
 		return nil, err
 	}
 	vectors := make([]embed.Vector, len(passages))
-	var missing []int
-	var texts []string
-	for i, p := range passages {
-		if vectors[i] = files[hits[p.hit].File].encoded(encoding{q.Encoder.Model(), p.text}); vectors[i] == nil {
-			missing, texts = append(missing, i), append(texts, p.text)
-		}
+	errs := make([]error, min(len(passages), runtime.GOMAXPROCS(0)))
+	var all sync.WaitGroup
+	for w := range errs { // an embedder that computes here takes one processor for each call
+		all.Go(func() {
+			for i := w; i < len(passages) && errs[w] == nil; i += len(errs) {
+				vectors[i], errs[w] = files[hits[passages[i].hit].File].encode(ctx, q.Encoder, passages[i].text)
+			}
+		})
 	}
-	added, err := q.Encoder.Embed(ctx, embed.Document, texts)
-	for i, v := range added {
-		vectors[missing[i]] = v
-		files[hits[passages[missing[i]].hit].File].keep(encoding{q.Encoder.Model(), texts[i]}, v)
-	}
-	if err != nil {
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	list, lowest := make([]float64, len(hits)), 1.
@@ -251,20 +250,26 @@ func nearest(ctx context.Context, q *Query, files []*File, hits []Hit, passages 
 	return list, nil
 }
 
-// encoded returns the vector of a passage if the file has it; else nil.
-func (f *File) encoded(of encoding) embed.Vector {
+// encode returns the vector of a passage, and keeps it.
+func (f *File) encode(ctx context.Context, e embed.Embedder, passage string) (embed.Vector, error) {
+	of := encoding{e.Model(), passage}
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.passages[of]
-}
-
-func (f *File) keep(of encoding, v embed.Vector) {
+	v := f.passages[of]
+	f.mu.Unlock()
+	if v != nil {
+		return v, nil
+	}
+	list, err := e.Embed(ctx, embed.Document, []string{passage})
+	if err != nil {
+		return nil, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.passages == nil {
 		f.passages = make(map[encoding]embed.Vector)
 	}
-	f.passages[of] = v
+	f.passages[of] = list[0]
+	return list[0], nil
 }
 
 // passagesOf returns a section in pieces of a few lines, each below the headings: an encoder sees what
