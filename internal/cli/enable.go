@@ -239,28 +239,19 @@ func editPins(s *session, names []string, change func(e *config.Editor, agent, n
 }
 
 // editConfig changes the configuration file, all or nothing, and prints what was done, or what
-// was so already. If another command changes the file at the same time, change is called again.
+// was so already.
 func editConfig(s *session, change func(e *config.Editor, done func(changed bool, did, was string)) error) error {
-	const tries = 20
 	var result editResult
-	err := config.ErrChanged
-	for i := 0; i < tries && errors.Is(err, config.ErrChanged); i++ {
-		e, openErr := config.Edit(s.config)
-		if openErr != nil {
-			return openErr
-		}
+	err := s.changeConfig(func(e *config.Editor) error {
 		result = editResult{e.File, []string{}, []string{}}
-		err = change(e, func(changed bool, did, was string) {
+		return change(e, func(changed bool, did, was string) {
 			if changed {
 				result.Changed = append(result.Changed, did)
 			} else {
 				result.Unchanged = append(result.Unchanged, was)
 			}
 		})
-		if err == nil {
-			err = e.Save()
-		}
-	}
+	})
 	switch {
 	case err != nil:
 		return err
@@ -277,6 +268,23 @@ func editConfig(s *session, change func(e *config.Editor, done func(changed bool
 		return s.printText(strings.Join(result.Changed, "") + "in " + result.File)
 	}
 	return nil
+}
+
+// changeConfig changes the configuration file, all or nothing. If somebody else changes the file at the same
+// time, change is called again.
+func (s *session) changeConfig(change func(e *config.Editor) error) error {
+	const tries = 20
+	err := config.ErrChanged
+	for i := 0; i < tries && errors.Is(err, config.ErrChanged); i++ {
+		e, openErr := config.Edit(s.config)
+		if openErr != nil {
+			return openErr
+		}
+		if err = change(e); err == nil {
+			err = e.Save()
+		}
+	}
+	return err
 }
 
 // checkKnown returns an error that suggests others for the first rule that matches no skill.

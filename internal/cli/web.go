@@ -94,22 +94,18 @@ func runWeb(ctx context.Context, s *session, port int, open bool) error {
 
 // switchSkill disables a skill in the user's configuration, or enables it again, and returns what holds then.
 func (s *session) switchSkill(name string, on bool) (*repertoire.Policy, error) {
-	e, err := config.Edit(s.config)
-	if err != nil {
-		return nil, err
-	}
 	r := config.Rule{Kind: config.KindName, Text: name}
-	if on {
-		var done bool
-		if done, err = e.Enable(r, config.Scope{}); err == nil && !done {
+	err := s.changeConfig(func(e *config.Editor) error {
+		if !on {
+			_, err := e.Disable(r, config.Scope{})
+			return err
+		}
+		done, err := e.Enable(r, config.Scope{})
+		if err == nil && !done {
 			err = fmt.Errorf("%s does not disable it by its name; \"skills why %s PROMPT\" says what does", e.File, name)
 		}
-	} else {
-		_, err = e.Disable(r, config.Scope{})
-	}
-	if err == nil {
-		err = e.Save()
-	}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
