@@ -35,7 +35,7 @@ var layers = map[string][]string{
 	"internal/lazyregexp": {},
 	"internal/regular":    {},
 	"internal/registries": {"install/remote", "internal/ard", "internal/atomicfile", "internal/endpoint", "internal/lazyregexp", "internal/regular", "internal/tidy", "internal/words"},
-	"internal/registry":   {"internal/access", "internal/ard", "internal/wellknown", "search", "skill", "usage"},
+	"internal/registry":   {"contextprovider", "internal/access", "internal/ard", "internal/wellknown", "search", "skill", "usage"},
 	"internal/scratch":    {},
 	"internal/sections":   {"embed", "embed/static", "internal/tidy", "internal/words"},
 	"internal/scripts":    {"agent", "contextprovider", "internal/trust", "internal/tidy", "sandbox", "sandbox/executors", "search", "skill", "source", "usage"},

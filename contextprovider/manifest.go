@@ -69,15 +69,24 @@ func Publishable(file string, in *Instructions) (map[string]any, error) {
 	}
 	name, _ := front["name"].(string)
 	description, _ := front["description"].(string)
-	switch {
-	case !skill.IsPortableName(name):
-		return nil, fmt.Errorf("its name is not of the form a-b-c in at most %d letters and digits, or is a device's on Windows", skill.MaxName)
-	case strings.TrimSpace(description) == "":
-		return nil, errors.New("its description is missing or not a text")
-	case len(utf16.Encode([]rune(description))) > skill.MaxDescription: // hosts count in either way
-		return nil, fmt.Errorf("its description is longer than %d characters", skill.MaxDescription)
+	if err := CheckHead(name, description); err != nil {
+		return nil, err
 	}
 	return front, nil
+}
+
+// CheckHead says why other programs could not read the name and the description of a skill; nil means that
+// they can.
+func CheckHead(name, description string) error {
+	switch {
+	case !skill.IsPortableName(name):
+		return fmt.Errorf("its name is not of the form a-b-c in at most %d letters and digits, or is a device's on Windows", skill.MaxName)
+	case strings.TrimSpace(description) == "":
+		return errors.New("its description is missing or not a text")
+	case len(utf16.Encode([]rune(description))) > skill.MaxDescription: // hosts count in either way
+		return fmt.Errorf("its description is longer than %d characters", skill.MaxDescription)
+	}
+	return nil
 }
 
 // checkFiles reports what is wrong with the files of a skill.

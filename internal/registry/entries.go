@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/ard"
 	"github.com/repertoire-skills/repertoire/internal/wellknown"
 	"github.com/repertoire-skills/repertoire/search"
@@ -34,8 +34,8 @@ const archiveSuffix = ".zip"
 // installable reports whether clients could install a skill, as far as its index says. Packing it
 // tells the rest.
 func installable(e *search.Entry) bool {
-	return e.State == search.Offered && !e.Away && e.ShadowedBy == "" && e.ID == e.Name && skill.IsPortableName(e.Name) &&
-		e.File() == skill.FileNames[0] && strings.TrimSpace(e.Description) != "" && len(utf16.Encode([]rune(e.Description))) <= skill.MaxDescription
+	return e.State == search.Offered && !e.Away && e.ShadowedBy == "" && e.ID == e.Name &&
+		e.File() == skill.FileNames[0] && contextprovider.CheckHead(e.Name, e.Description) == nil
 }
 
 // entries returns the skills that clients could install, by name.
