@@ -17,21 +17,8 @@ import (
 func TestFirstDay(t *testing.T) {
 	_, session, ok := strings.Cut(must.Read(t, "../../docs/first-day.md"), "```console\n")
 	session, _, _ = strings.Cut(session, "```")
-	skills, err := filepath.Abs("../../testdata/skills")
-	must.Do(t, err)
-	fixture(t)
-	home := t.TempDir()
-	t.Cleanup(func() { waitForIndexes(t, home) })
-	t.Setenv("HOME", home)
-	t.Setenv("REPERTOIRE_CONFIG", "")
+	home := homeWith(t, "my-skills")
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
-	must.Do(t, os.CopyFS(filepath.Join(home, "my-skills"), os.DirFS(skills)))
-	program, err := os.Executable()
-	must.Do(t, err)
-	if err := os.Symlink(program, filepath.Join(home, "skills")); err != nil {
-		t.Skip(err)
-	}
-	t.Chdir(home)
 	commands, printed := 0, ""
 	for line := range strings.Lines(session) {
 		command, isCommand := strings.CutPrefix(line, "$ skills ")
@@ -55,6 +42,26 @@ func TestFirstDay(t *testing.T) {
 	if !ok || commands < 5 {
 		t.Errorf("the session has %d commands", commands)
 	}
+}
+
+// homeWith makes a new home with the program as skills, and the skills of testdata in a folder. It changes to it.
+func homeWith(t *testing.T, folder string) string {
+	t.Helper()
+	skills, err := filepath.Abs("../../testdata/skills")
+	must.Do(t, err)
+	fixture(t)
+	home := t.TempDir()
+	t.Cleanup(func() { waitForIndexes(t, home) })
+	t.Setenv("HOME", home)
+	t.Setenv("REPERTOIRE_CONFIG", "")
+	must.Do(t, os.CopyFS(filepath.Join(home, folder), os.DirFS(skills)))
+	program, err := os.Executable()
+	must.Do(t, err)
+	if err := os.Symlink(program, filepath.Join(home, "skills")); err != nil {
+		t.Skip(err)
+	}
+	t.Chdir(home)
+	return home
 }
 
 // TestTroubleshooting: the commands that the pages for new users name exist, with their flags.

@@ -31,20 +31,7 @@ func TestPicture(t *testing.T) {
 			shown.Write(text)
 		}
 	}
-	skills, err := filepath.Abs("../../testdata/skills")
-	must.Do(t, err)
-	fixture(t)
-	home := t.TempDir()
-	t.Cleanup(func() { waitForIndexes(t, home) })
-	t.Setenv("HOME", home)
-	t.Setenv("REPERTOIRE_CONFIG", "")
-	must.Do(t, os.CopyFS(filepath.Join(home, ".claude", "skills"), os.DirFS(skills)))
-	program, err := os.Executable()
-	must.Do(t, err)
-	if err := os.Symlink(program, filepath.Join(home, "skills")); err != nil {
-		t.Skip(err)
-	}
-	t.Chdir(home)
+	home := homeWith(t, filepath.Join(".claude", "skills"))
 	for l := range strings.Lines(script) {
 		wants := l
 		if command, ok := strings.CutPrefix(l[min(len(l), 2):], "skills "); ok {

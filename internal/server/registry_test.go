@@ -1,11 +1,9 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -192,41 +190,29 @@ func TestRegistryPublisher(t *testing.T) {
 
 // TestPageRegistry: the owner's page has a registry for programs that know the address.
 func TestPageRegistry(t *testing.T) {
-	o := fixture(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must.Do(t, err)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	o.Note = func(format string, args ...any) { t.Errorf(format, args...) }
-	err = Page(ctx, l, o, func(_, registry string) error {
-		go func() {
-			defer stop()
-			for _, tt := range []struct {
-				method, url, body, want string
-			}{
-				{"GET", registry + "/agents", "", `200 {"items":[{"identifier":"urn:air:agent.localhost:skill:cat"`},
-				{"POST", registry + "/search", `{"query":{"text":"feed the cat"}}`, `200 {"results":[{"identifier":"urn:air:agent.localhost:skill:cat"`},
-				{"POST", registry + "/search", strings.Repeat(" ", 300_000), `413 {"errorCode":`},
-				{"GET", registry + "x/agents", "", `401 {"errorCode":"UNAUTHENTICATED"`},
-				{"GET", registry + "/mcp", "", `404 {"errorCode":"NOT_FOUND"`},
-				{"GET", "http://" + l.Addr().String() + "/agents", "", "404 nothing is here"},
-			} {
-				req, _ := http.NewRequest(tt.method, tt.url, strings.NewReader(tt.body)) // no error: the URL is ours
-				resp, err := http.DefaultClient.Do(req)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				body, _ := io.ReadAll(resp.Body)
-				resp.Body.Close()
-				if got := fmt.Sprint(resp.StatusCode, " ", string(body)); !strings.HasPrefix(got, tt.want) {
-					t.Errorf("%s %s: %s", tt.method, tt.url, got)
-				}
+	servePage(t, func(_, registry string) {
+		host, _, _ := strings.Cut(strings.TrimPrefix(registry, "http://"), "/")
+		for _, tt := range []struct {
+			method, url, body, want string
+		}{
+			{"GET", registry + "/agents", "", `200 {"items":[{"identifier":"urn:air:agent.localhost:skill:cat"`},
+			{"POST", registry + "/search", `{"query":{"text":"feed the cat"}}`, `200 {"results":[{"identifier":"urn:air:agent.localhost:skill:cat"`},
+			{"POST", registry + "/search", strings.Repeat(" ", 300_000), `413 {"errorCode":`},
+			{"GET", registry + "x/agents", "", `401 {"errorCode":"UNAUTHENTICATED"`},
+			{"GET", registry + "/mcp", "", `404 {"errorCode":"NOT_FOUND"`},
+			{"GET", "http://" + host + "/agents", "", "404 nothing is here"},
+		} {
+			req, _ := http.NewRequest(tt.method, tt.url, strings.NewReader(tt.body)) // no error: the URL is ours
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Error(err)
+				return
 			}
-		}()
-		return nil
+			body, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if got := fmt.Sprint(resp.StatusCode, " ", string(body)); !strings.HasPrefix(got, tt.want) {
+				t.Errorf("%s %s: %s", tt.method, tt.url, got)
+			}
+		}
 	})
-	if err != nil {
-		t.Error(err)
-	}
 }

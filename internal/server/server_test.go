@@ -185,29 +185,37 @@ func TestHTTPPage(t *testing.T) {
 	}
 }
 
-// TestPage: the owner's page lets in the first browser that brings the address, and no other.
-func TestPage(t *testing.T) {
+// servePage serves the owner's page until f, which gets its addresses, has returned.
+func servePage(t *testing.T, f func(address, registry string)) {
+	t.Helper()
 	o := fixture(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must.Do(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	o.Note = func(format string, args ...any) { t.Errorf(format, args...) }
-	err = Page(ctx, l, o, func(address, _ string) error {
+	err = Page(ctx, l, o, func(address, registry string) error {
 		go func() {
 			defer stop()
-			for _, want := range []int{http.StatusOK, http.StatusForbidden} {
-				jar, _ := cookiejar.New(nil) // no error without options
-				if resp, err := (&http.Client{Jar: jar}).Get(address); err != nil || resp.StatusCode != want {
-					t.Errorf("%v, %v; want %d", resp, err, want)
-				}
-			}
+			f(address, registry)
 		}()
 		return nil
 	})
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// TestPage: the owner's page lets in the first browser that brings the address, and no other.
+func TestPage(t *testing.T) {
+	servePage(t, func(address, _ string) {
+		for _, want := range []int{http.StatusOK, http.StatusForbidden} {
+			jar, _ := cookiejar.New(nil) // no error without options
+			if resp, err := (&http.Client{Jar: jar}).Get(address); err != nil || resp.StatusCode != want {
+				t.Errorf("%v, %v; want %d", resp, err, want)
+			}
+		}
+	})
 }
 
 // TestStdio: one client is served until its input ends, and what it was offered is noted.
