@@ -108,7 +108,7 @@ var layers = map[string][]string{
 	"internal/cli":        {"*"},
 	"cmd/skills":          {"internal/cli"},
 	"cmd/repertoire":      {"internal/cli"},
-	"cmd/skills-docs":     {"internal/cli", "internal/site"},
+	"cmd/skills-docs":     {"internal/cli", "internal/serve", "internal/site"},
 	"cmd/skills-encoder":  {"embed/contextual"},
 	"cmd/skills-fit":      {"*"},
 	"cmd/skills-picture":  {},

@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string, epoch string, out io.Writer) error 
 	case *site != "":
 		return writeSite(".", *site)
 	case len(args) == 0:
-		return serve(ctx, ".", *listen, out)
+		return serveSite(ctx, ".", *listen, out)
 	}
 	seconds, err := strconv.ParseInt(epoch, 10, 64)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"github.com/repertoire-skills/repertoire/internal/cli"
+	"github.com/repertoire-skills/repertoire/internal/serve"
 	"github.com/repertoire-skills/repertoire/internal/site"
 )
 
@@ -75,8 +77,8 @@ func writeSite(root, dir string) error {
 	return err
 }
 
-// serve serves the site of the repository at root until ctx ends.
-func serve(ctx context.Context, root, address string, out io.Writer) error {
+// serveSite serves the site of the repository at root until ctx ends.
+func serveSite(ctx context.Context, root, address string, out io.Writer) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return err
@@ -89,12 +91,7 @@ func serve(ctx context.Context, root, address string, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "http://%s/ shows the site as it is now; Ctrl-C ends\n", listener.Addr())
-	server := &http.Server{Handler: handler(root), ReadHeaderTimeout: 10 * time.Second}
-	defer context.AfterFunc(ctx, func() { server.Close() })()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return serve.Until(ctx, listener, handler(root), serve.Options{Timeout: 10 * time.Second, Grace: time.Second, Logger: slog.New(slog.DiscardHandler)})
 }
 
 // handler answers each request from a site that is built for it, so that an edit shows at the

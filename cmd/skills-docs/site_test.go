@@ -133,7 +133,7 @@ func TestServe(t *testing.T) {
 		}
 	}
 	for _, address := range []string{"0.0.0.0:0", ":0", "localhost", "example.com:80"} {
-		if err := serve(t.Context(), root, address, io.Discard); err == nil {
+		if err := serveSite(t.Context(), root, address, io.Discard); err == nil {
 			t.Errorf("%s is served", address)
 		}
 	}
