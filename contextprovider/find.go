@@ -28,7 +28,7 @@ const (
 	excerptBytes   = 800
 	maxSectionText = 64 << 10 // bytes of a section that was asked for by its heading
 
-	encoderWait = 500 * time.Millisecond // of which the first question about some files takes 40 here
+	encoderWait = 500 * time.Millisecond // the first question about a file needs 40 ms on two processors
 )
 
 // A TextQuery says which parts of the files of skills are wanted. One of Text, Pattern and Section

@@ -102,7 +102,7 @@ func (in *Installer) fetchGit(ctx context.Context, st *stage, s Source, w wish) 
 	}
 	if w.trees != nil {
 		if w.old != f.commit {
-			f.added, _ = r.Added(ctx, f.commit, w.old) // not all servers give an old commit; then nothing is told
+			f.added, _ = r.Added(ctx, f.commit, w.old) // an error means that the server does not give the old commit: nothing is said then
 		}
 		f.subs = slices.DeleteFunc(slices.Clone(w.subs), func(sub string) bool { return f.trees[sub] == "" || f.trees[sub] == w.trees[sub] })
 		if len(f.subs) == 0 {

@@ -148,8 +148,8 @@ func elsewhere(cfg repertoire.Config, err error) error {
 	return err
 }
 
-// only makes the session look only into folders and those of --root, if args are folders. It
-// reports whether they are.
+// only reports whether args are folders. If they are, the session looks into them and the roots of
+// --root, and nowhere else.
 func (s *session) only(args []string) bool {
 	for _, arg := range args {
 		if info, err := os.Stat(arg); err != nil || !info.IsDir() {

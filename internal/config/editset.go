@@ -30,8 +30,7 @@ type Key struct {
 	Values []string // that it may have, where these are few
 }
 
-// Keys returns the settings that Editor.Set can change. Those of a section have its name and a dot before
-// their own.
+// Keys returns the settings that Editor.Set can change, by key. A key in a section is "SECTION.KEY".
 func Keys() map[string]Key {
 	p := &parser{user: true, settings: new(Settings)}
 	list := make(map[string]Key)
