@@ -111,7 +111,6 @@ var layers = map[string][]string{
 	"cmd/skills-docs":     {"internal/cli", "internal/serve", "internal/site"},
 	"cmd/skills-encoder":  {"embed/contextual"},
 	"cmd/skills-fit":      {"*"},
-	"cmd/skills-picture":  {},
 	"cmd/skills-train":    {"*"},
 	"bench":               {"*"},
 	"packaging":           {}, // a module of its own

@@ -48,7 +48,7 @@ var shortened = map[string]string{
 	".":                 "skills in a folder of which each look sees some, mixtures of old and new files, damages that a new process finds, and names of files that strangers write",
 	"bench":             "skills of the corpus in which prompts find nothing, skills beside a stuffed one, and prompts whose hits fit",
 	"index":             "skills, prompts, damages of each file, steps at which the disk is full, versions that are published, and kills",
-	"internal/cli":      "hooks at once, sizes whose speed is measured, scopes, questions of the Inspector, and floods of requests, of which there are none",
+	"internal/cli":      "hooks at once, sizes whose speed is measured, scopes, questions of the Inspector, floods of requests and pictures of a database, of which there are none",
 	"internal/inspect":  "skills of the corpus that are mostly left alone",
 	"internal/setup":    "megabytes of settings",
 	"proposal":          "proposals beyond the bound, and kills",

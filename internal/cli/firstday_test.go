@@ -44,6 +44,11 @@ func TestFirstDay(t *testing.T) {
 	}
 }
 
+// plainWords returns a text with single blanks and without the numbers, since times differ.
+func plainWords(text string) string {
+	return regexp.MustCompile(`[0-9]+(\.[0-9]+)?( m?s\b)?`).ReplaceAllString(strings.Join(strings.Fields(text), " "), "0")
+}
+
 // homeWith makes a new home with the program as skills, and the skills of testdata in a folder. It changes to it.
 func homeWith(t *testing.T, folder string) string {
 	t.Helper()

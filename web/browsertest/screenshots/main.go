@@ -103,6 +103,7 @@ func shots() []shot {
 		{"usage", "usage", wide, nil, ""},
 		{"state", "state", wide, nil, ""},
 		{"catalog", "catalog", wide, nil, ""},
+		{"skill", "skill?id=pdf-forms", wide, append([]chromedp.Action[chromedp.Void]{chromedp.Click(chromedp.CSS("summary"))}, prompt...), "document.querySelector('#results').innerText.includes('likely')"},
 	}
 }
 
