@@ -299,13 +299,18 @@ func (s *run) wait() error {
 	return nil
 }
 
-// write writes one batch in a transaction.
+// write writes one batch in a transaction, unless nothing of it has changed: a store on another
+// machine would be asked for nothing.
 func (s *run) write(ctx context.Context, read []loaded) error {
+	read = slices.DeleteFunc(slices.Clone(read), func(l loaded) bool { return s.change(&l) == nil })
+	if len(read) == 0 {
+		return nil
+	}
 	return s.store.Update(ctx, func(tx store.Tx) error {
 		var hashes, vectors [][]byte
 		for i := range read {
 			l := &read[i]
-			if err := s.put(tx, l); err != nil {
+			if err := s.change(l)(tx); err != nil {
 				return err
 			}
 			hashes, vectors = append(hashes, l.Texts[:len(l.vectors)]...), append(vectors, l.vectors...)
@@ -381,19 +386,19 @@ func refusal(p skill.Problem) *skill.Skill {
 	}
 }
 
-// put writes one skill, or only its stamp if the skill has not changed.
-func (s *run) put(tx store.Tx, l *loaded) error {
+// change returns what writes one skill, or only its stamp if the skill has not changed; nil if
+// there is nothing to write.
+func (s *run) change(l *loaded) func(store.Tx) error {
 	have := s.known[l.ref.Path]
 	switch {
 	case l.failed() && s.copied() && have.Row != 0:
-		return tx.DeleteSkill(have.Row)
+		return func(tx store.Tx) error { return tx.DeleteSkill(have.Row) }
 	case l.failed():
 		// The skill may be fine: what is indexed of it stays.
 	case l.Skill != nil:
-		_, err := tx.PutSkill(s.row, &l.Record)
-		return err
+		return func(tx store.Tx) error { _, err := tx.PutSkill(s.row, &l.Record); return err }
 	case have.Stamp != l.ref.Stamp:
-		return tx.PutStamp(have.Row, l.ref.Stamp)
+		return func(tx store.Tx) error { return tx.PutStamp(have.Row, l.ref.Stamp) }
 	}
 	return nil
 }

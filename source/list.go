@@ -24,6 +24,8 @@ type entry struct {
 	link  bool // a link; mode, size and mtime describe its target
 	size  int64
 	mtime int64 // nanoseconds; 0 means the file system has none
+	ctime int64 // when the system last noted a change of the file, in nanoseconds; 0 means unknown
+	inode uint64
 	err   error // why mode, size and mtime are unknown; nil if they are known
 }
 
@@ -132,6 +134,7 @@ func (s *FS) entry(v viewer, prefix string, e fs.DirEntry) (entry, bool) {
 	if t := info.ModTime(); !t.IsZero() {
 		found.mtime = t.UnixNano()
 	}
+	found.ctime, found.inode = changeOf(info)
 	return found, true
 }
 

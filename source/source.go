@@ -239,19 +239,21 @@ func (s *FS) onDisk() bool { return s.info.Root != "" }
 // returns the error as a skill.Problem. The whole search is done before the first result.
 func (s *FS) Skills(ctx context.Context, trace func(Trace)) iter.Seq2[*skill.Ref, error] {
 	return func(yield func(*skill.Ref, error) bool) {
-		w := s.walk(ctx, trace != nil)
-		for _, it := range w.items {
-			if !yield(it.ref, it.err) {
-				return
-			}
-		}
-		if w.stopped || trace == nil {
+		w := s.walk(ctx, trace != nil, false)
+		if !w.each(yield) || w.stopped || trace == nil {
 			return
 		}
 		for _, t := range w.traces {
 			trace(*t)
 		}
 	}
+}
+
+// Stamped is Skills without traces, for those who must never miss a change. Its stamps hold the
+// inode of each file too, and when the system last noted a change of it: nobody can give a file
+// the time that it had before. Where the system does not tell that, there are no stamps.
+func (s *FS) Stamped(ctx context.Context) iter.Seq2[*skill.Ref, error] {
+	return func(yield func(*skill.Ref, error) bool) { s.walk(ctx, true, true).each(yield) }
 }
 
 //go:embed all:bundled

@@ -32,19 +32,21 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano()
 // stamp returns the stamp of a skill: a hash of the names, modes, sizes and
 // modification times in its folder, and of the contents if a time cannot be trusted.
 // It returns "", meaning no stamp, if the time of a file is fresh at start. A file that is
-// replaced by one of the same size and time goes unnoticed.
-func (s *FS) stamp(dir string, l *listing, start time.Time) string {
+// replaced by one of the same size and time goes unnoticed, unless strict.
+func (s *FS) stamp(dir string, l *listing, start time.Time, strict bool) string {
 	buf := append(make([]byte, 0, 64+64*len(l.entries)), s.info.Settings...)
 	for _, e := range l.entries {
-		if isFresh(e.mtime, start) {
+		if isFresh(e.mtime, start) || strict && !e.settled(start) {
 			return ""
 		}
-		buf = appendEntry(buf, e)
+		if buf = appendEntry(buf, e); strict {
+			buf = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(buf, uint64(e.ctime)), e.inode)
+		}
 	}
 	for _, e := range l.failed {
 		buf = appendEntry(buf, e)
 	}
-	if l.timeless() {
+	if !strict && l.timeless() {
 		m, err := s.manifest(dir)
 		if err != nil {
 			return ""
@@ -53,6 +55,11 @@ func (s *FS) stamp(dir string, l *listing, start time.Time) string {
 	}
 	sum := sha256.Sum256(buf)
 	return hex.EncodeToString(sum[:16])
+}
+
+// settled reports whether the next change of a file will show in its ctime, which nobody can set.
+func (e *entry) settled(start time.Time) bool {
+	return e.err != nil || e.ctime >= epoch && !isFresh(e.ctime, start)
 }
 
 func appendEntry(buf []byte, e entry) []byte {

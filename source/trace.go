@@ -45,7 +45,7 @@ func (s *FS) Unchanged(t Trace) bool {
 		return s.names(t.Dir) == t.Stamp
 	}
 	entries, err := s.tree.readDir(t.Dir)
-	return err == nil && instructions(entries) != "" && s.stamp(t.Dir, s.list(t.Dir, entries), now) == t.Stamp
+	return err == nil && instructions(entries) != "" && s.stamp(t.Dir, s.list(t.Dir, entries), now, false) == t.Stamp
 }
 
 // Skill returns the skill in a folder as a walk would find it, and its trace; ok is
@@ -59,7 +59,7 @@ func (s *FS) Skill(dir string) (ref *skill.Ref, t Trace, ok bool) {
 	}
 	ref = s.ref(dir, file)
 	l := s.list(dir, entries)
-	ref.Stamp = s.stamp(dir, l, start)
+	ref.Stamp = s.stamp(dir, l, start, false)
 	t.Dir, t.Skill = dir, true
 	s.trace(&t, l, ref.Stamp, start)
 	return ref, t, true

@@ -48,6 +48,7 @@ type walker struct {
 	top     string // base name of the instructions at the top that do not end the search; "" if there are none
 	stopped bool
 	stamps  chan func() // work for the goroutines of startStamps; nil if no stamps are wanted
+	strict  bool        // strict stamps and no traces are wanted, see FS.Stamped
 	traces  []*Trace
 }
 
@@ -61,8 +62,8 @@ type visit struct {
 // walk finds the skills and errors of the source, sorted by path. It follows links
 // last, so that a skill that a link leads to keeps its own path. Without stamped, skills get
 // no stamp and folders no trace.
-func (s *FS) walk(ctx context.Context, stamped bool) *walker {
-	w := &walker{src: s, start: time.Now(), seen: make(map[string]string)}
+func (s *FS) walk(ctx context.Context, stamped, strict bool) *walker {
+	w := &walker{src: s, start: time.Now(), seen: make(map[string]string), strict: strict}
 	if stamped {
 		w.stamps = make(chan func(), 64)
 		stamps := w.startStamps()
@@ -90,6 +91,11 @@ func (s *FS) walk(ctx context.Context, stamped bool) *walker {
 	}
 	slices.SortStableFunc(w.items, func(a, b item) int { return strings.Compare(a.path, b.path) })
 	return w
+}
+
+// each yields what was found; it returns false if yield did.
+func (w *walker) each(yield func(*skill.Ref, error) bool) bool {
+	return !slices.ContainsFunc(w.items, func(it item) bool { return !yield(it.ref, it.err) })
 }
 
 // startStamps starts the goroutines that compute stamps while the search goes on. Nearly all
@@ -135,7 +141,7 @@ func (w *walker) watch(dir string) {
 
 // traced records the trace of a folder that is not a skill.
 func (w *walker) traced(dir string) {
-	if w.stamps == nil {
+	if w.stamps == nil || w.strict {
 		return
 	}
 	t := &Trace{Dir: dir}
@@ -208,8 +214,10 @@ func (w *walker) addSkill(dir, file string, entries []fs.DirEntry) {
 	}
 	w.stamps <- func() {
 		l := w.src.list(dir, entries)
-		ref.Stamp = w.src.stamp(dir, l, w.start)
-		w.src.trace(trace, l, ref.Stamp, w.start)
+		ref.Stamp = w.src.stamp(dir, l, w.start, w.strict)
+		if !w.strict {
+			w.src.trace(trace, l, ref.Stamp, w.start)
+		}
 	}
 }
 

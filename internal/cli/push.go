@@ -25,9 +25,10 @@ your configuration. Repositories and archives are fetched first if they are due.
 It pushes no other folders: what clients keep in your home stays there.
 
 Each root is pushed in one transaction, or not at all: its skills, their files
-and their vectors. Of what has not changed only the digests are compared. Two
-pushes at once run one after the other. At the end the ranking is compiled for
-all machines, if enough has changed.
+and their vectors. A skill whose files are as they were when this machine last
+read them (times, sizes and inodes) is not read again; --full reads it too. Of
+all others the digests are compared. Two pushes at once run one after the other.
+At the end the ranking is compiled for all machines, if enough has changed.
 
 The database keeps, as a digest, which repository a root comes from, or which
 folder of which machine; all clones of a repository are one. If it has a root of
@@ -83,7 +84,7 @@ func newPushCommand(e env) *cobra.Command {
 			return runPush(s, cmd, label, &push.Options{Full: full, Prune: prune, DryRun: dryRun, Replace: replace})
 		},
 	}
-	cmd.Flags().BoolVar(&full, "full", false, "write every skill anew, as after an update of this program")
+	cmd.Flags().BoolVar(&full, "full", false, "read and write every skill anew, as after an update of this program")
 	cmd.Flags().BoolVar(&prune, "prune", false, "remove the roots of the database that are not pushed")
 	cmd.Flags().StringVar(&label, "label", "", "push the only root under this `name`")
 	cmd.Flags().StringArrayVar(&replace, "replace", nil, "push the root with this `label` although the database has it from elsewhere (repeatable)")

@@ -21,15 +21,20 @@ type pushed struct {
 	*pusher
 	from   source.Source
 	label  string
-	before map[string]store.Known // by path
+	before map[string]store.Known // what the catalog knows, by path, with the stamps of this machine
+	puts   map[string]store.Known // what was put, by path
+	gone   map[int64]bool         // rows that were deleted
 	result Source
+
+	memory memory // of the last push from this machine
+	read   memory // of this one
 
 	// unstable are the skills whose files have changed between two reads: the next
 	// transaction leaves them as they are. changing means that this one has found one.
 	unstable map[string]bool
 	changing bool
 
-	noting  sync.Mutex // held to change secrets: skills are read side by side
+	noting  sync.Mutex // held to change secrets and read: skills are read side by side
 	secrets []string
 }
 
@@ -38,13 +43,23 @@ var (
 	errUnstable = errors.New("its files change while they are pushed; the catalog keeps what it has of it")
 )
 
-// refs returns the skills of the source as other machines may see them. Without stamps, each
-// skill is read and its digest tells whether it has changed.
+// refs returns the skills of the source as other machines may see them. Those that this machine
+// has read before have the stamps by which it knows them. Without stamps, as of a source that is
+// no folder, each skill is read and its digest tells whether it has changed.
 func (s *pushed) refs(ctx context.Context) iter.Seq2[*skill.Ref, error] {
+	all := s.from.Skills(ctx, nil)
+	if stamped, ok := s.from.(interface {
+		Stamped(context.Context) iter.Seq2[*skill.Ref, error]
+	}); ok && s.Memory != "" {
+		all = stamped.Stamped(ctx)
+	}
 	return func(yield func(*skill.Ref, error) bool) {
-		for ref, err := range s.from.Skills(ctx, nil) {
+		for ref, err := range all {
 			if err == nil {
-				ref = &skill.Ref{Path: ref.Path, Load: s.load(ref)}
+				ref = &skill.Ref{Path: ref.Path, Stamp: ref.Stamp, Load: s.load(ref)}
+				if old := s.memory[ref.Path]; old.stamp == ref.Stamp {
+					s.note(ref.Path, old, nil, nil)
+				}
 			}
 			if err == nil && s.Found != nil {
 				s.Found()
@@ -63,7 +78,7 @@ func (s *pushed) load(ref *skill.Ref) func() (*skill.Skill, error) {
 		return func() (*skill.Skill, error) { return nil, errUnstable }
 	}
 	return func() (*skill.Skill, error) {
-		if same := s.same(ref.Path); same != nil {
+		if same := s.same(ref); same != nil {
 			return same, nil
 		}
 		sk, err := ref.Load()
@@ -79,8 +94,9 @@ func (s *pushed) load(ref *skill.Ref) func() (*skill.Skill, error) {
 			s.hidePlaces(&sk.Problems[i], strings.TrimSuffix(sk.Location, sk.Path))
 		}
 		sk.Location = s.label + ":" + sk.Path
-		s.noteSecrets(path.Dir(sk.Path), sk.Files)
-		sk.Files, sk.Digest = served(sk.Files, sk.TextDigest, sk.Digest)
+		files := sk.Files
+		sk.Files, sk.Digest = served(files, sk.TextDigest, sk.Digest)
+		s.note(ref.Path, remembered{ref.Stamp, sk.Digest, sk.Name}, files, sk.Problems)
 		return sk, nil
 	}
 }
@@ -88,10 +104,11 @@ func (s *pushed) load(ref *skill.Ref) func() (*skill.Skill, error) {
 // same returns a skill as the catalog knows it if its files have the same digest; nil means
 // that they have not, or that its name may still be another one. Parsing would be a third
 // of the work for a skill that has not changed.
-func (s *pushed) same(file string) *skill.Skill {
-	have, ok := s.before[file]
+func (s *pushed) same(ref *skill.Ref) *skill.Skill {
+	file := ref.Path
+	have := s.before[file]
 	renamer, known := s.from.(interface{ Renames() bool })
-	if !ok || have.Name == "" || !known || renamer.Renames() {
+	if s.Full || have.Name == "" || !known || renamer.Renames() {
 		return nil
 	}
 	m, err := source.ReadManifest(context.Background(), s.from, path.Dir(file))
@@ -101,7 +118,7 @@ func (s *pushed) same(file string) *skill.Skill {
 	if _, digest := served(m.Files, m.TextDigest(), m.Digest); digest != have.Digest {
 		return nil
 	}
-	s.noteSecrets(path.Dir(file), m.Files)
+	s.note(file, remembered{ref.Stamp, have.Digest, have.Name}, m.Files, m.Problems)
 	return &skill.Skill{Meta: skill.Meta{Name: have.Name, Digest: have.Digest, Location: have.Location}}
 }
 
@@ -115,14 +132,21 @@ func saysName(text []byte, name string) bool {
 	return false
 }
 
-// noteSecrets notes which files of the skill in a folder are left out as secrets.
-func (s *pushed) noteSecrets(dir string, files []skill.File) {
+// note notes what was read of a skill: which of its files are left out as secrets, and what the
+// next push from this machine need not read. A skill with secrets is read each time, to say so,
+// and what could not be read may be readable then.
+func (s *pushed) note(file string, read remembered, files []skill.File, problems []skill.Problem) {
 	s.noting.Lock()
 	defer s.noting.Unlock()
+	secrets := len(s.secrets)
 	for _, f := range files {
 		if skill.IsSecret(f.Path) {
-			s.secrets = append(s.secrets, path.Join(dir, f.Path))
+			s.secrets = append(s.secrets, path.Join(path.Dir(file), f.Path))
 		}
+	}
+	unread := func(p skill.Problem) bool { return strings.HasPrefix(p.Rule, "unreadable") }
+	if read.stamp != "" && len(s.secrets) == secrets && !slices.ContainsFunc(problems, unread) && !strings.Contains(file+read.name, "\x00") {
+		s.read[file] = read
 	}
 }
 
@@ -154,10 +178,18 @@ func (s *pushed) hidePlaces(p *skill.Problem, top string) {
 }
 
 // joined is the store of the transaction, which gets the files of each skill that index
-// puts.
+// puts. It keeps no stamps: they are for this machine.
 type joined struct {
 	store.Store
 	s *pushed
+}
+
+// Known implements store.Reader.
+func (j *joined) Known(ctx context.Context, source int64, paths []string) (map[string]store.Known, error) {
+	if j.s.Full {
+		return j.Store.Known(ctx, source, paths)
+	}
+	return j.s.before, nil
 }
 
 // Update implements store.Store.
@@ -191,10 +223,21 @@ type placed struct {
 
 // PutSkill implements store.Tx.
 func (t *filesTx) PutSkill(source int64, r *store.Record) (int64, error) {
+	r.Stamp = ""
 	row, err := t.FileTx.PutSkill(source, r)
 	t.placed = append(t.placed, placed{row, r.Path, r.Skill.Files})
+	t.s.puts[r.Path] = store.Known{Name: r.Skill.Name, Digest: r.Skill.Digest}
 	return row, err
 }
+
+// DeleteSkill implements store.Tx.
+func (t *filesTx) DeleteSkill(row int64) error {
+	t.s.gone[row] = true
+	return t.FileTx.DeleteSkill(row)
+}
+
+// PutStamp implements store.Tx.
+func (*filesTx) PutStamp(int64, string) error { return nil }
 
 // putFiles stores the lists of files, and the content that the catalog does not have.
 func (t *filesTx) putFiles(ctx context.Context) error {

@@ -38,6 +38,7 @@ type Options struct {
 	Contextual embed.Embedder // ranks beside the embedder, see index.Options; nil means none
 	Full       bool           // write every skill anew, as after an update of this program
 	Cache      index.Cache    // of vectors, see index.Options; nil means none
+	Memory     string         // folder in which this machine keeps what it has read; "" means that each skill is read
 	Prune      bool           // remove the sources of the catalog that are not pushed
 	DryRun     bool           // find out what would change, and change nothing
 
@@ -176,8 +177,16 @@ const maxTries = 3
 func (p *pusher) source(ctx context.Context, src source.Source, priority int) (Source, error) {
 	unstable := make(map[string]bool)
 	for range maxTries {
-		s := &pushed{pusher: p, from: src, label: src.Info().Label, unstable: unstable}
+		s := &pushed{
+			pusher: p, from: src, label: src.Info().Label, unstable: unstable,
+			puts: make(map[string]store.Known), gone: make(map[int64]bool), read: make(memory),
+		}
+		file := p.memoryFile(src.Info())
+		s.memory = readMemory(file)
 		err := p.store.Join(ctx, func(st store.Store) error { return s.sync(ctx, st, priority) })
+		if err == nil && file != "" && !maps.Equal(s.memory, s.read) {
+			s.read.write(file)
+		}
 		switch {
 		case errors.Is(err, errChanging):
 			continue
@@ -194,18 +203,16 @@ func (s *pushed) sync(ctx context.Context, st store.Store, priority int) error {
 	if err := s.checkOrigin(ctx, st, s.label); err != nil { // somebody may have pushed it just now
 		return err
 	}
-	before, err := known(ctx, st, s.label)
-	if err != nil {
+	var err error
+	if s.before, err = known(ctx, st, s.label); err != nil {
 		return err
 	}
 	if s.Full {
-		err = forget(ctx, st, s.label)
-	} else {
-		s.before = before
+		if err := forget(ctx, st, s.label); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
+	s.memory.stamp(s.before)
 	var o index.Options
 	var e embed.Embedder
 	if s.Inline && !s.DryRun {
@@ -221,14 +228,14 @@ func (s *pushed) sync(ctx context.Context, st store.Store, priority int) error {
 	}
 	slices.Sort(s.secrets)
 	s.result.Secrets = s.secrets
-	if s.result.Kept = s.kept(len(before)); s.result.Kept != "" {
+	if s.result.Kept = s.kept(len(s.before)); s.result.Kept != "" {
 		return errUndo
 	}
-	after, err := known(ctx, st, s.label)
-	if err != nil {
-		return err
-	}
-	s.result.compare(before, after)
+	after := make(map[string]store.Known, len(s.before))
+	maps.Copy(after, s.before)
+	maps.DeleteFunc(after, func(_ string, k store.Known) bool { return s.gone[k.Row] })
+	maps.Copy(after, s.puts)
+	s.result.compare(s.before, after)
 	if s.DryRun {
 		return errUndo
 	}

@@ -3,6 +3,7 @@ package push
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
@@ -28,7 +29,7 @@ func (o *Options) From(s *config.Settings, dir string, warn func(error)) ([]sour
 		warn(fmt.Errorf("the encoder is not used: %s", e.Slow))
 	}
 	if path := config.VectorCache(); path != "" { // without one each push embeds what is new
-		o.Cache = cache.New(path)
+		o.Cache, o.Memory = cache.New(path), filepath.Join(filepath.Dir(path), "pushed")
 	}
 	all, err := s.Sources(dir, warn)
 	if err != nil {
