@@ -25,7 +25,7 @@ var layers = map[string][]string{
 	"internal/ard":        {"internal/lazyregexp"},
 	"internal/apiclient":  {"internal/api", "internal/endpoint"},
 	"internal/atomicfile": {},
-	"internal/audit":      {"internal/tidy", "usage"},
+	"internal/audit":      {"internal/access", "internal/tidy", "usage"},
 	"internal/endpoint":   {"internal/tidy"},
 	"internal/openai":     {"internal/endpoint"},
 	"internal/figures":    {},

@@ -89,6 +89,10 @@ type HTTPOptions struct {
 
 	Metrics *Metrics // what /metrics shows; nil means only figures of HTTP
 
+	// Refused is called for each request that is refused, and for each session that ends because
+	// its client begins too many; nil means that nobody is told. It must not wait.
+	Refused func(access.Refusal)
+
 	// More writes further counts behind those of Metrics; nil means that there are none.
 	More func(w io.Writer) error
 
@@ -229,14 +233,14 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer out.extend() // for what net/http writes after the handler
 	defer func() { h.opts.Metrics.answered(cmp.Or(out.status, http.StatusOK)) }()
 	if reason, err := h.guard.admit(out, r); err != nil {
-		h.refuse(out, reason, http.StatusForbidden, err)
+		h.refuse(out, r, reason, http.StatusForbidden, err)
 		return
 	}
 	// A caller's own limits are known only when its token has been checked, which may take
 	// long, such as of an issuer that does not answer.
 	address := addressOf(r.RemoteAddr).String()
 	if !h.checking.enter(address) {
-		h.refuse(out, "busy", http.StatusTooManyRequests, errors.New("too many tokens are being checked"))
+		h.refuse(out, r, "busy", http.StatusTooManyRequests, errors.New("too many tokens are being checked"))
 		return
 	}
 	who := h.identify(r, secret, inPath)
@@ -245,11 +249,11 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	client := who.client(r.RemoteAddr)
 	if h.limiter != nil && !h.limiter.allow(client) {
 		out.Header().Set("Retry-After", "1")
-		h.refuse(out, "rate", http.StatusTooManyRequests, errors.New("too many requests"))
+		h.refuse(out, r, "rate", http.StatusTooManyRequests, errors.New("too many requests"))
 		return
 	}
 	if !h.busy.enter(client) {
-		h.refuse(out, "busy", http.StatusTooManyRequests, errors.New("too many requests are under way"))
+		h.refuse(out, r, "busy", http.StatusTooManyRequests, errors.New("too many requests are under way"))
 		return
 	}
 	defer h.busy.leave(client)
@@ -278,9 +282,9 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(out, r)
 }
 
-// refuse answers a request with an error and counts it. The request reaches no server.
-func (h *HTTP) refuse(w http.ResponseWriter, reason string, status int, err error) {
-	h.opts.Metrics.refuse(reason)
+// refuse answers a request with an error, and notes that. The request reaches no server.
+func (h *HTTP) refuse(w http.ResponseWriter, r *http.Request, reason string, status int, err error) {
+	h.noteRefused(r, reason, status)
 	fail := func(w http.ResponseWriter, status int, text string) { http.Error(w, text, status) }
 	if out, ok := w.(*deadlineWriter); ok && out.fail != nil {
 		fail = out.fail
@@ -321,7 +325,7 @@ func (h *HTTP) serveScope(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Header.Get(sessionHeader) == "" && len(body) > maxBegin {
-		h.refuse(w, "size", http.StatusRequestEntityTooLarge, fmt.Errorf("the first request of a session has more than %d bytes", maxBegin))
+		h.refuse(w, r, "size", http.StatusRequestEntityTooLarge, fmt.Errorf("the first request of a session has more than %d bytes", maxBegin))
 		return
 	}
 	h.serveSession(sc, w, r)
@@ -362,7 +366,7 @@ func (h *HTTP) serveSession(sc *scope, w http.ResponseWriter, r *http.Request) {
 		sc.stateful.ServeHTTP(w, r)
 		if id = w.Header().Get(sessionHeader); id != "" {
 			if old := h.open.add(id, who.client(r.RemoteAddr), who.caller, sc); old != nil {
-				h.opts.Logger.Info("a session has ended for a new one", "client", old.client)
+				h.noteEnded(old.client)
 				old.end()
 			}
 		}
@@ -370,7 +374,7 @@ func (h *HTTP) serveSession(sc *scope, w http.ResponseWriter, r *http.Request) {
 	}
 	done, ok := h.open.use(id, who.caller)
 	if !ok {
-		h.refuse(w, "session", http.StatusForbidden, errors.New("the session belongs to another caller"))
+		h.refuse(w, r, "session", http.StatusForbidden, errors.New("the session belongs to another caller"))
 		return
 	}
 	sc.stateful.ServeHTTP(w, r)

@@ -90,7 +90,7 @@ func (h *HTTP) wait(w http.ResponseWriter, r *http.Request, g *gate, n int64) (*
 	p, err := g.enter(ctx, identityOf(r).client(r.RemoteAddr), n)
 	if err != nil {
 		w.Header().Set("Retry-After", "1")
-		h.refuse(w, "load", http.StatusServiceUnavailable, errors.New("the server has too much to do; try again in a second"))
+		h.refuse(w, r, "load", http.StatusServiceUnavailable, errors.New("the server has too much to do; try again in a second"))
 	}
 	return p, err == nil
 }
@@ -104,7 +104,7 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request, of func([]byte) limi
 		n = h.opts.MaxBody // as far as anybody knows
 	}
 	if n > h.opts.MaxBody {
-		h.tooLarge(w, h.opts.MaxBody)
+		h.tooLarge(w, r, h.opts.MaxBody)
 		return nil, nil, false
 	}
 	var room *pass
@@ -124,9 +124,9 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request, of func([]byte) limi
 	all := bytes.NewBuffer(make([]byte, 0, n+bytes.MinRead)) // which then never grows
 	if _, err := all.ReadFrom(http.MaxBytesReader(w, r.Body, h.opts.MaxBody)); err != nil {
 		if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			h.tooLarge(w, large.Limit)
+			h.tooLarge(w, r, large.Limit)
 		} else {
-			h.refuse(w, "body", http.StatusBadRequest, errors.New("the request could not be read"))
+			h.refuse(w, r, "body", http.StatusBadRequest, errors.New("the request could not be read"))
 		}
 		return nil, nil, false
 	}
@@ -137,7 +137,7 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request, of func([]byte) limi
 		body = bytes.Clone(cutStrings(body, b.text)) // or all that was read would be kept
 	}
 	if b.most > 0 && len(body) > b.most {
-		h.tooLarge(w, int64(b.most))
+		h.tooLarge(w, r, int64(b.most))
 		return nil, nil, false
 	}
 	room.keep(int64(len(body)))
@@ -145,8 +145,8 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request, of func([]byte) limi
 	return body, room, true
 }
 
-func (h *HTTP) tooLarge(w http.ResponseWriter, most int64) {
-	h.refuse(w, "size", http.StatusRequestEntityTooLarge, fmt.Errorf("the request has more than %d bytes", most))
+func (h *HTTP) tooLarge(w http.ResponseWriter, r *http.Request, most int64) {
+	h.refuse(w, r, "size", http.StatusRequestEntityTooLarge, fmt.Errorf("the request has more than %d bytes", most))
 }
 
 // The first version of the protocol without sessions, and where requests state their

@@ -70,17 +70,17 @@ func (h *HTTP) authorized(w http.ResponseWriter, r *http.Request) (who identity,
 		return who, true
 	case errors.Is(who.err, access.ErrRefused):
 		h.challenge(w, r, `error="insufficient_scope"`)
-		h.refuse(w, "scope", http.StatusForbidden, access.ErrRefused)
+		h.refuse(w, r, "scope", http.StatusForbidden, access.ErrRefused)
 	case errors.Is(who.err, access.ErrUnknown) && who.given:
 		h.challenge(w, r, `error="invalid_token"`)
-		h.refuse(w, "token", http.StatusUnauthorized, errors.New("a bearer token is needed, and this one is not known or has expired"))
+		h.refuse(w, r, "token", http.StatusUnauthorized, errors.New("a bearer token is needed, and this one is not known or has expired"))
 	case errors.Is(who.err, access.ErrUnknown) || !who.given:
 		h.challenge(w, r, "")
-		h.refuse(w, "token", http.StatusUnauthorized, errors.New("a bearer token is needed"))
+		h.refuse(w, r, "no token", http.StatusUnauthorized, errors.New("a bearer token is needed"))
 	default:
 		h.opts.Logger.Warn("a token cannot be checked", "error", who.err)
 		w.Header().Set("Retry-After", "1")
-		h.refuse(w, "unchecked", http.StatusServiceUnavailable, errors.New("tokens cannot be checked now; try again"))
+		h.refuse(w, r, "unchecked", http.StatusServiceUnavailable, errors.New("tokens cannot be checked now; try again"))
 	}
 	return who, false
 }
@@ -142,9 +142,12 @@ func (h *HTTP) scope(w http.ResponseWriter, r *http.Request, name string) (sc *s
 		sc = h.scopes[name]
 	case name == "" || name == agent: // any other name is as if there were no such agent
 		if sc = h.scopes[agent]; sc == nil {
-			h.refuse(w, "scope", http.StatusForbidden, fmt.Errorf("the token is for the agent %s, which is not served here", quoted(agent)))
+			h.refuse(w, r, "scope", http.StatusForbidden, fmt.Errorf("the token is for the agent %s, which is not served here", quoted(agent)))
 			return nil
 		}
+	}
+	if sc == nil {
+		h.noteRefused(r, "scope", http.StatusNotFound)
 	}
 	switch {
 	case sc != nil:
@@ -189,7 +192,7 @@ func (h *HTTP) recheck(r *http.Request, who identity, end func()) (stop func()) 
 func (h *HTTP) whole(w http.ResponseWriter, r *http.Request) bool {
 	who, ok := h.authorized(w, r)
 	if ok && who.caller.Agent != "" {
-		h.refuse(w, "scope", http.StatusForbidden, errors.New("a token for the whole catalog is needed"))
+		h.refuse(w, r, "scope", http.StatusForbidden, errors.New("a token for the whole catalog is needed"))
 		return false
 	}
 	return ok

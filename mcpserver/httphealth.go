@@ -73,6 +73,9 @@ func (h *HTTP) serveUI(w http.ResponseWriter, r *http.Request) {
 	}
 	defer done()
 	h.opts.UI.ServeHTTP(w, r)
+	if out, ok := w.(*deadlineWriter); ok {
+		h.noteRefusedPage(r, out.status)
+	}
 }
 
 func (h *HTTP) serveMetrics(w http.ResponseWriter, r *http.Request) {

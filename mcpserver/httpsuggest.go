@@ -33,11 +33,11 @@ func (h *HTTP) serveSuggest(w http.ResponseWriter, r *http.Request) {
 	defer done()
 	var p api.Prompt
 	if err := json.Unmarshal(body, &p); err != nil {
-		h.refuse(w, "body", http.StatusBadRequest, fmt.Errorf("the prompt is not what %s takes: %w", api.Path, err))
+		h.refuse(w, r, "body", http.StatusBadRequest, fmt.Errorf("the prompt is not what %s takes: %w", api.Path, err))
 		return
 	}
 	if p.Format != "" && !slices.Contains(contextprovider.Formats(), contextprovider.Format(p.Format)) {
-		h.refuse(w, "body", http.StatusBadRequest, fmt.Errorf("no format %s; there are xml, markdown and json", quoted(p.Format)))
+		h.refuse(w, r, "body", http.StatusBadRequest, fmt.Errorf("no format %s; there are xml, markdown and json", quoted(p.Format)))
 		return
 	}
 	sc := h.scope(w, r, p.Agent)

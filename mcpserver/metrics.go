@@ -102,7 +102,7 @@ func (m *Metrics) write(w io.Writer) {
 	m.writeCounts(w, countAbstained, "Prompts for which suggest_skills offered none.")
 	m.writeCounts(w, countStale, "Reads of skills that had changed since they were indexed.")
 	m.writeCounts(w, countAnswers, "Answers over HTTP, by status.")
-	m.writeCounts(w, countRefused, "Requests over HTTP that were refused, by reason.")
+	m.writeCounts(w, countRefused, "Requests over HTTP that were refused and sessions that ended for new ones, by reason.")
 }
 
 // writeCounts writes the counts of a name, sorted by their labels.

@@ -10,7 +10,7 @@ import (
 
 // The interfaces of this file are for engines that several machines share: a program
 // pushes skills with their files into the engine, and nodes answer from it. An engine
-// implements all of them or none. Package storetest checks them with TestShared. What needs
+// implements all of them or none, but for UsageLog. Package storetest checks them with TestShared. What needs
 // to write fails with ErrReadOnly if the catalog cannot be written.
 
 // A Joiner makes one transaction of many.
@@ -106,4 +106,30 @@ type Tokens interface {
 	AddToken(ctx context.Context, t Token) error
 	// RevokeToken removes a token; ok is false if there is none of that name.
 	RevokeToken(ctx context.Context, name string) (ok bool, err error)
+}
+
+// Bounds of a UsageLog, as of every log of usage.
+const (
+	UsageMonths     = 12       // that are kept, of those that have lines
+	UsageMonthBytes = 32 << 20 // bytes of the lines of one month, which begins and ends as in UTC
+)
+
+// A UsageLine is a line of the log of usage, see package usage.
+type UsageLine struct {
+	Time time.Time // engines may keep whole microseconds
+	Data []byte
+}
+
+// A UsageLog keeps the log of usage of all nodes of a catalog in one place. An engine need not
+// have one. Its lines are no part of the catalog, and nobody who watches hears of them.
+type UsageLog interface {
+	// AddUsage adds lines, all or none, and removes the oldest ones that are too many for
+	// the bounds above. A line that is there already is not added again, so that AddUsage may
+	// be called again when its answer is lost. An engine may let add those who else may only
+	// read, whom others then call nodes.
+	AddUsage(ctx context.Context, lines []UsageLine) error
+	// UsageSince calls f for each line since a time, ordered by time, until f fails.
+	UsageSince(ctx context.Context, since time.Time, f func(UsageLine) error) error
+	// ForgetUsage removes all lines.
+	ForgetUsage(ctx context.Context) error
 }

@@ -115,6 +115,7 @@ type line struct {
 	Time    time.Time   `json:"time"`
 	Kind    Kind        `json:"kind"`
 	Client  string      `json:"client,omitempty"`
+	Caller  string      `json:"caller,omitempty"`
 	Session string      `json:"session,omitempty"`
 	Agent   string      `json:"agent,omitempty"`
 	Skills  []lineSkill `json:"skills,omitempty"`
@@ -140,7 +141,7 @@ type lineSkill struct {
 // lineOf returns the line of an event, without a time. It cuts what clients chose.
 func lineOf(e *Event) line {
 	cut := func(s string) string { return tidy.Cut(s, maxText) }
-	l := line{Kind: e.Kind, Client: cut(e.Client), Session: cut(e.Session), Agent: cut(e.Agent), File: cut(e.What), Because: cut(e.Because), Wording: cut(e.Wording), Exit: e.Exit,
+	l := line{Kind: e.Kind, Client: cut(e.Client), Caller: cut(e.Caller), Session: cut(e.Session), Agent: cut(e.Agent), File: cut(e.What), Because: cut(e.Because), Wording: cut(e.Wording), Exit: e.Exit,
 		Prompt: tidy.Clean(tidy.Shorten(e.Prompt, maxPrompt)), Tokens: e.Tokens}
 	switch e.Kind {
 	case Ran:
@@ -160,7 +161,7 @@ func lineOf(e *Event) line {
 
 // event returns the event of a line.
 func (l *line) event() Event {
-	e := Event{Time: l.Time, Kind: l.Kind, Client: l.Client, Session: l.Session, Agent: l.Agent, What: l.File, Prompt: l.Prompt, Because: l.Because, Wording: l.Wording, Exit: l.Exit,
+	e := Event{Time: l.Time, Kind: l.Kind, Client: l.Client, Caller: l.Caller, Session: l.Session, Agent: l.Agent, What: l.File, Prompt: l.Prompt, Because: l.Because, Wording: l.Wording, Exit: l.Exit,
 		Duration: time.Duration(l.Took * float64(time.Second)), Tokens: l.Tokens}
 	for _, s := range l.Skills {
 		e.Skills = append(e.Skills, Skill(s))

@@ -101,7 +101,7 @@ func TestLearn(t *testing.T) {
 	if d.taught("bird", "m2") != "pdf 0" {
 		t.Error("examples of another model count")
 	}
-	must.Do(t, d.Forget())
+	must.Do(t, d.Forget(t.Context()))
 	d.expect(t, "after forgetting", "bird", "")
 	if files, err := os.ReadDir(filepath.Join(d.state, "usage")); err != nil || len(files) > 0 {
 		t.Errorf("%v are left, %v", files, err)

@@ -19,9 +19,12 @@ const maxLine = 1 << 20
 // middle of one.
 var head = []byte(`{"time":`)
 
-// each calls f for each event since a time, in the order of the files. It returns how many
-// lines are damaged, which it leaves out.
+// each calls f for each event since a time, in the order of the files or of the table. It returns how
+// many lines are damaged, which it leaves out.
 func (l *Log) each(ctx context.Context, since time.Time, f func(Event)) (damaged int, err error) {
+	if l.table != nil {
+		return l.table.each(ctx, since, f)
+	}
 	names, err := l.files()
 	if err != nil {
 		return 0, fmt.Errorf("reading the log of usage: %w", err)

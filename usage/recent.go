@@ -14,7 +14,7 @@ const tail = 256 << 10
 
 // Recent returns the last offers of the log, the newest first: at most n prompts that got
 // skills or none. agent chooses those of one agent; "" means of all. It reads only the ends of
-// the two newest files, so that it is fast however long the log is.
+// the two newest files of the folder, so that it is fast however long the log is.
 func (l *Log) Recent(ctx context.Context, agent string, n int) ([]Event, error) {
 	names, err := l.files()
 	if err != nil {

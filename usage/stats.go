@@ -22,6 +22,7 @@ type Stats struct {
 	Silent  int `json:"silent"`  // of the needed, how many got no skill
 
 	Clients  []Client  `json:"clients"`  // by name
+	Callers  []Client  `json:"callers"`  // of servers, by the names of their tokens; none for events without one
 	Wordings []Wording `json:"wordings"` // how often offers were followed, by how certain they were; see contextprovider.Wording
 	Skills   []Count   `json:"skills"`   // that were offered, searched, loaded, read or run, the most offered first
 	Never    []string  `json:"never"`    // IDs of the skills of the catalog that were never offered
@@ -30,7 +31,7 @@ type Stats struct {
 	Learned  Learned   `json:"learned"`  // set by whoever knows the encoder, see Log.Learned
 }
 
-// A Client says what one client reported.
+// A Client says what one client reported, or one caller.
 type Client struct {
 	Name    string `json:"name"`
 	Prompts int    `json:"prompts"`
@@ -97,13 +98,13 @@ type counter struct {
 	Stats
 	byID, byLocation map[string]string // to IDs of the catalog
 	ids              []string
-	clients          map[string]*Client
+	clients, callers clients
 	skills           map[string]*Count
 	wordings         map[string]*Wording
 	gaps             map[string]int
 	misses           map[string]*Miss
-	sessions         map[string]*session
-	pending          map[string]Event // loads without a session, by ID
+	sessions         map[[2]string]*session // by caller and name
+	pending          map[string]Event       // loads without a session, by ID
 }
 
 // A session is what is known of one session.
@@ -114,8 +115,8 @@ type session struct {
 }
 
 func newCounter(entries []search.Entry) *counter {
-	c := &counter{byID: make(map[string]string), byLocation: make(map[string]string), clients: make(map[string]*Client), skills: make(map[string]*Count), wordings: make(map[string]*Wording),
-		gaps: make(map[string]int), misses: make(map[string]*Miss), sessions: make(map[string]*session), pending: make(map[string]Event)}
+	c := &counter{byID: make(map[string]string), byLocation: make(map[string]string), clients: make(clients), callers: make(clients), skills: make(map[string]*Count), wordings: make(map[string]*Wording),
+		gaps: make(map[string]int), misses: make(map[string]*Miss), sessions: make(map[[2]string]*session), pending: make(map[string]Event)}
 	for _, e := range entries {
 		c.ids = append(c.ids, e.ID)
 		c.byID[strings.ToLower(e.ID)], c.byLocation[e.Location] = e.ID, e.ID
@@ -139,15 +140,12 @@ func (c *counter) add(e Event) {
 	if c.Events++; c.From.IsZero() || e.Time.Before(c.From) {
 		c.From = e.Time
 	}
-	name := cmp.Or(e.Client, "unknown")
-	client := c.clients[name]
-	if client == nil {
-		client = &Client{Name: name}
-		c.clients[name] = client
+	c.clients.add(cmp.Or(e.Client, "unknown"), e)
+	if e.Caller != "" {
+		c.callers.add(e.Caller, e)
 	}
 	s := c.session(e)
 	if e.Kind == Offered {
-		client.Prompts++
 		c.prompt(e, s)
 	}
 	for i, used := range e.Skills {
@@ -159,7 +157,6 @@ func (c *counter) add(e Event) {
 		}
 		switch e.Kind {
 		case Offered:
-			client.Offers++
 			n.Offered++
 			s.offered[id] = true
 			if i == 0 && e.Wording != "" {
@@ -170,7 +167,6 @@ func (c *counter) add(e Event) {
 			n.Searched++
 			s.searched[id] = true
 		case Loaded:
-			client.Loads++
 			c.loaded(n, e, s)
 		case Read:
 			n.Read++
@@ -179,6 +175,32 @@ func (c *counter) add(e Event) {
 		}
 		n.Tokens += e.Tokens
 	}
+}
+
+// clients count events by the name of who reported them.
+type clients map[string]*Client
+
+func (c clients) add(name string, e Event) {
+	n := c[name]
+	if n == nil {
+		n = &Client{Name: name}
+		c[name] = n
+	}
+	switch e.Kind {
+	case Offered:
+		n.Prompts, n.Offers = n.Prompts+1, n.Offers+len(e.Skills)
+	case Loaded:
+		n.Loads += len(e.Skills)
+	}
+}
+
+// sorted returns the clients by name.
+func (c clients) sorted() []Client {
+	list := []Client{} // JSON has a list
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		list = append(list, *c[name])
+	}
+	return list
 }
 
 // ran counts a command that ran.
@@ -261,10 +283,11 @@ func (c *counter) worded(name string) *Wording {
 
 // session returns the session of an event. Events without one belong to no other.
 func (c *counter) session(e Event) *session {
-	s := c.sessions[e.Session]
+	key := [2]string{e.Caller, e.Session}
+	s := c.sessions[key]
 	if s == nil || e.Session == "" {
 		s = &session{make(map[string]bool), make(map[string]bool), make(map[string]bool), make(map[string]string), ""}
-		c.sessions[e.Session] = s
+		c.sessions[key] = s
 	}
 	return s
 }
@@ -277,10 +300,8 @@ func (c *counter) stats() *Stats {
 		c.load(n, c.session(c.pending[id]))
 	}
 	s := &c.Stats
-	s.Clients, s.Skills, s.Never, s.Gaps, s.Misses = []Client{}, []Count{}, []string{}, []Gap{}, []Miss{} // JSON has lists
-	for _, name := range slices.Sorted(maps.Keys(c.clients)) {
-		s.Clients = append(s.Clients, *c.clients[name])
-	}
+	s.Clients, s.Callers = c.clients.sorted(), c.callers.sorted()
+	s.Skills, s.Never, s.Gaps, s.Misses = []Count{}, []string{}, []Gap{}, []Miss{} // JSON has lists
 	s.Wordings = []Wording{}
 	for _, name := range slices.Sorted(maps.Keys(c.wordings)) {
 		s.Wordings = append(s.Wordings, *c.wordings[name])

@@ -3,36 +3,43 @@
 // learns from it: prompts after which a skill was read become examples of it, and a skill that is
 // often offered and never read sinks a little, see Lessons.
 //
-// The one rule: the log stays in its folder, and only people and ranking read it; no answer to a
-// model quotes it. A log that cannot be written costs nothing but its lines and what they teach.
+// The one rule: the log stays in its folder or, of the nodes of a shared catalog, also in its database,
+// and only people and ranking read it; no answer to a model quotes it. A log that cannot be written
+// costs nothing but its lines and what they teach.
 package usage
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/repertoire-skills/repertoire/store"
 )
 
 const (
 	suffix    = ".jsonl"
 	month     = "2006-01" // the form of the files' names
-	maxMonth  = 32 << 20  // bytes of the log of one month; then nothing more is noted
-	maxMonths = 12        // how many months are kept
 	maxPrompt = 500       // characters
 	maxText   = 200       // bytes of each other text that a client chooses
 	maxSkills = 50        // of one event
 )
 
-// A Log is a folder with a file of events for each month. Several goroutines and processes
-// may use it. A nil *Log notes nothing.
+// A Log is a folder with a file of events for each month, within the bounds of package store: what is
+// more than one month may have is not noted. Of a node of a shared catalog, it also is the table of all
+// nodes, which then is what is read and counted; the folder still is what the node learns from.
+// Several goroutines and processes may use it. A nil *Log notes nothing.
 type Log struct {
 	dir     string
 	prompts bool
 	now     func() time.Time
+	table   *table // nil without a shared catalog
 
 	known known
 }
@@ -40,6 +47,8 @@ type Log struct {
 // Options of New.
 type Options struct {
 	Prompts bool             // note prompts too
+	Shared  store.UsageLog   // keeps the lines of all nodes; nil means that there is none
+	Logger  *slog.Logger     // gets messages about Shared; nil means no messages
 	Now     func() time.Time // the clock; nil means time.Now
 }
 
@@ -50,7 +59,18 @@ func New(state string, o Options) *Log {
 	if l.now == nil {
 		l.now = time.Now
 	}
+	if o.Shared != nil {
+		l.table = newTable(o.Shared, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
+	}
 	return l
+}
+
+// Close writes what waits for the table of all nodes, and waits a few seconds for that. The log may
+// not be used afterwards.
+func (l *Log) Close() {
+	if l != nil && l.table != nil {
+		l.table.close()
+	}
 }
 
 // Add notes an event, if it is one of the kinds that the log has: what failed, and what has no
@@ -61,10 +81,13 @@ func (l *Log) Add(e Event) error {
 	if l == nil || e.Failed || !e.Kind.logged() || len(e.Skills) == 0 && e.Kind != Offered && e.Kind != Searched {
 		return nil
 	}
-	line := lineOf(&e)
-	line.Time = l.now().UTC().Truncate(time.Second)
+	line, now := lineOf(&e), l.now().UTC()
+	line.Time = now.Truncate(time.Second)
 	if !l.prompts {
 		line.Prompt = ""
+	}
+	if l.table != nil {
+		l.table.add(now, line)
 	}
 	data, err := json.Marshal(line)
 	if err == nil {
@@ -98,8 +121,8 @@ func (l *Log) write(name string, line []byte) error {
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s is not a regular file", name)
 	}
-	if err == nil && info.Size() > maxMonth {
-		err = fmt.Errorf("%s has more than %d bytes (skills stats --forget empties the log)", name, maxMonth)
+	if err == nil && info.Size() > store.UsageMonthBytes {
+		err = fmt.Errorf("%s has more than %d bytes (skills stats --forget empties the log)", name, store.UsageMonthBytes)
 	}
 	if err == nil {
 		_, err = f.Write(line)
@@ -127,14 +150,18 @@ func (l *Log) files() ([]string, error) {
 // sweep removes the oldest files, so that with the new one there are not too many.
 func (l *Log) sweep() {
 	names, _ := l.files() // what cannot be listed is not removed
-	for len(names) >= maxMonths {
+	for len(names) >= store.UsageMonths {
 		os.Remove(names[0])
 		names = names[1:]
 	}
 }
 
-// Forget removes the log, and what was learned from it.
-func (l *Log) Forget() error {
+// Forget removes the log, and what was learned from it. Of a shared catalog it empties the table of all
+// nodes, and leaves the folder.
+func (l *Log) Forget(ctx context.Context) error {
+	if l.table != nil {
+		return l.table.lines.ForgetUsage(ctx)
+	}
 	names, err := l.files()
 	errs := []error{err}
 	for _, name := range names {

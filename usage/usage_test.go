@@ -75,6 +75,7 @@ func TestStats(t *testing.T) {
 	must.Do(t, d.Add(usage.Event{Kind: usage.Offered, Client: "codex", Session: "s3", Because: "reply", Prompt: "thanks"}))
 	want := &usage.Stats{From: time.Date(2026, 3, 31, 23, 0, 0, 0, time.UTC), Events: 15, Prompts: 7, Needed: 6, Silent: 2,
 		Clients:  []usage.Client{{Name: "claude", Prompts: 4, Offers: 5, Loads: 4}, {Name: "codex", Prompts: 3, Offers: 1, Loads: 1}, {Name: "mcp", Loads: 1}},
+		Callers:  []usage.Client{},
 		Skills:   []usage.Count{{ID: "pdf", Offered: 3, Loaded: 3, Read: 1, Followed: 2}, {ID: "cat", Offered: 3, Loaded: 1, Followed: 1}, {ID: "gone", Gone: true, Loaded: 1}, {ID: "knife", Searched: 1, Loaded: 1}},
 		Wordings: []usage.Wording{{Name: "certain", Offers: 2, Followed: 1}},
 		Never:    []string{"knife", "other"},
@@ -88,7 +89,7 @@ func TestStats(t *testing.T) {
 	if err != nil || len(files) != 4 || files[1].Name() != "2026-04.jsonl" { // and what was learned
 		t.Errorf("files %v, %v", files, err)
 	}
-	must.Do(t, d.Forget())
+	must.Do(t, d.Forget(t.Context()))
 	if s := d.stats(t, "pdf"); s.Events != 0 || len(s.Never) != 1 {
 		t.Errorf("after forgetting %+v", s)
 	}

@@ -116,11 +116,16 @@ func (hs *handlers) findingsError(err error) error {
 	if !hs.stale() {
 		return err
 	}
+	return hs.goneError("findings are", err)
+}
+
+// goneError returns the error of what is only in a shared catalog, which does not answer.
+func (hs *handlers) goneError(what string, err error) error {
 	if hs.opts.Key == "" {
-		hs.opts.Logger.Warn("findings are not shown", "error", err)
+		hs.opts.Logger.Warn(what+" not shown", "error", err)
 		err = errors.New("try again in a moment")
 	}
-	return &statusError{http.StatusServiceUnavailable, fmt.Errorf("findings are in the shared catalog, which does not answer now: %w", err)}
+	return &statusError{http.StatusServiceUnavailable, fmt.Errorf("%s in the shared catalog, which does not answer now: %w", what, err)}
 }
 
 // entries returns all skills, also those that are not offered.

@@ -118,7 +118,7 @@ func (hs *handlers) getPrompt(v *visit) (answer, error) {
 			}
 		}
 	}
-	hs.observe(v, usage.Event{Kind: usage.Offered, Call: "/ui/prompt", Skills: usage.Named(shown...), Prompt: p.Prompt})
+	hs.observe(v, usage.Event{Kind: usage.Searched, Call: "/ui/prompt", Skills: usage.Named(shown...), Prompt: p.Prompt})
 	return answer{data: p}, nil
 }
 

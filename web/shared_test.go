@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -11,24 +12,30 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/push"
 	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/memorytest"
+	"github.com/repertoire-skills/repertoire/usage"
 	"github.com/repertoire-skills/repertoire/web"
 )
 
 // TestStateOfLost: the page of the state is shown when a shared catalog does not answer, and
-// says so.
+// says so. The usage of its nodes is not.
 func TestStateOfLost(t *testing.T) {
 	e, err := static.Default()
 	must.Do(t, err)
 	st := memorytest.New()
-	k := open(t, few(), func(cfg *repertoire.Config, _ *web.Options) {
+	k := open(t, few(), func(cfg *repertoire.Config, o *web.Options) {
 		_, err := push.Push(t.Context(), st, cfg.Sources, &push.Options{Embedder: e, Inline: true})
 		must.Do(t, err)
+		o.Usage = usage.New(t.TempDir(), usage.Options{Shared: st})
 		cfg.Sources, cfg.Store, cfg.DB, cfg.Embedder, cfg.Schedule = []source.Source(nil), st, filepath.Join(t.TempDir(), "copy"), e, ""
 	})
 	k.get("state").is(200).has("as it is")
+	must.Do(t, st.AddUsage(t.Context(), []store.UsageLine{{Time: time.Now(), Data: fmt.Appendf(nil, `{"time":%q,"kind":"offered"}`, time.Now().Format(time.RFC3339))}}))
+	k.get("usage").is(200).has("Of 1 prompt")
 	st.Break(errors.New("the server is gone"))
 	for end := time.Now().Add(20 * time.Second); k.catalog.Shared().State != repertoire.Stale && time.Now().Before(end); time.Sleep(time.Millisecond) {
 	}
 	k.get("state").is(200).has("does not answer", "the server is gone")
+	k.get("usage").is(503).has("the log of usage is in the shared catalog, which does not answer now")
 }

@@ -56,10 +56,14 @@ func (hs *handlers) getUsage(v *visit) (answer, error) {
 	}
 	since := time.Now().AddDate(0, 0, 1-d.Days)
 	since = time.Date(since.Year(), since.Month(), since.Day(), 0, 0, 0, 0, since.Location())
-	if d.Stats, err = hs.opts.Usage.Stats(v.Context(), since, agent, entries); err != nil {
-		return answer{}, err
+	d.Stats, err = hs.opts.Usage.Stats(v.Context(), since, agent, entries)
+	var days []usage.Day
+	if err == nil {
+		days, err = hs.opts.Usage.Days(v.Context(), since, agent)
 	}
-	days, err := hs.opts.Usage.Days(v.Context(), since, agent)
+	if err != nil && hs.catalog.Shared().State != "" {
+		err = hs.goneError("the log of usage is", err)
+	}
 	if err != nil {
 		return answer{}, err
 	}

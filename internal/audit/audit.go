@@ -1,5 +1,5 @@
-// Package audit writes down who was offered, read and changed which skills, one JSON object
-// a line.
+// Package audit writes down who was offered, read and changed which skills, and who was refused, one
+// JSON object a line.
 //
 // The one rule: it never stops or delays whoever is served. A line that cannot be written is
 // lost, and counted.
@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -33,6 +34,10 @@ type line struct {
 	Session  string   `json:"session,omitempty"`
 	Prompt   string   `json:"prompt,omitempty"`
 	Failed   bool     `json:"failed,omitempty"`
+
+	Refused string `json:"refused,omitempty"` // why, see access.Refusal
+	Status  int    `json:"status,omitempty"`  // of the answer
+	More    int    `json:"more,omitempty"`    // how many more such requests there were within a minute; the first has a line of its own
 }
 
 // Bounds of a line. What is longer is cut, so that one write is one line.
@@ -46,11 +51,12 @@ const (
 // Options of Open. A nil *Options is all zero values.
 type Options struct {
 	Prompts bool         // prompts are written too
+	Stderr  io.Writer    // where lines go if the name of the file is "-"; nil means os.Stderr
 	Logger  *slog.Logger // gets messages about lines that are lost; nil means no messages
 }
 
-// A Log is a file to which lines are appended. Several processes may append to the same
-// file. It may be used by several goroutines.
+// A Log is a file to which lines are appended, or standard error. Several processes may append to the
+// same file. It may be used by several goroutines.
 type Log struct {
 	name string
 	opts Options
@@ -63,13 +69,21 @@ type Log struct {
 }
 
 // Open opens the file of a name, and makes it if it does not exist. If the file is renamed or
-// removed later, as programs that rotate logs do, lines go to a new one.
+// removed later, as programs that rotate logs do, lines go to a new one. The name "-" means standard
+// error.
 func Open(name string, o *Options) (*Log, error) {
 	l := &Log{name: name, lines: make(chan []byte, queue), done: make(chan struct{})}
 	if o != nil {
 		l.opts = *o
 	}
 	l.opts.Logger = cmp.Or(l.opts.Logger, slog.New(slog.DiscardHandler))
+	if name == "-" {
+		if l.opts.Stderr == nil {
+			l.opts.Stderr = os.Stderr
+		}
+		go l.write(nil)
+		return l, nil
+	}
 	f, err := l.open()
 	if err != nil {
 		return nil, fmt.Errorf("opening the audit log: %w", err)
@@ -85,10 +99,13 @@ func (l *Log) open() (*os.File, error) {
 // Add adds the line of an event, and does not wait for the disk. Requests that are about no skill,
 // such as a ping, have no kind, and no line. A nil Log and a closed one do nothing.
 func (l *Log) Add(e usage.Event) {
-	if l == nil || e.Kind == "" {
-		return
+	if l != nil && e.Kind != "" {
+		l.add(l.lineOf(&e))
 	}
-	data, err := json.Marshal(l.lineOf(&e))
+}
+
+func (l *Log) add(out line) {
+	data, err := json.Marshal(out)
 	if err != nil {
 		l.drop(err)
 		return
@@ -107,7 +124,6 @@ func (l *Log) Add(e usage.Event) {
 
 // lineOf returns the line of an event with a time, and cuts what clients chose.
 func (l *Log) lineOf(e *usage.Event) line {
-	cut := func(s string) string { return tidy.Cut(s, maxText) }
 	now := cmp.Or(e.Time, time.Now()).UTC().Truncate(time.Millisecond)
 	out := line{Time: now, Caller: cut(e.Caller), Agent: cut(e.Agent), Call: cut(e.Call), Proposal: cut(e.Proposal), Session: cut(e.Session), Failed: e.Failed}
 	if out.Caller == "" {
@@ -125,6 +141,9 @@ func (l *Log) lineOf(e *usage.Event) line {
 	return out
 }
 
+// cut bounds what clients chose. Nothing in it may command the terminal that shows standard error.
+func cut(s string) string { return tidy.Cut(tidy.Clean(s), maxText) }
+
 // drop counts a line that is lost, and tells of the first and of every thousandth.
 func (l *Log) drop(err error) {
 	if n := l.lost.Add(1); n%1000 == 1 {
@@ -132,17 +151,22 @@ func (l *Log) drop(err error) {
 	}
 }
 
-// write writes the lines until there are no more.
+// write writes the lines until there are no more; without a file, to standard error.
 func (l *Log) write(f *os.File) {
 	defer close(l.done)
-	defer func() { f.Close() }()
+	to := l.opts.Stderr
+	if f != nil {
+		defer func() { f.Close() }()
+		to = f
+	}
 	looked := time.Now()
 	for line := range l.lines {
-		if now := time.Now(); now.Sub(looked).Abs() >= time.Second {
+		if now := time.Now(); f != nil && now.Sub(looked).Abs() >= time.Second {
 			looked = now
 			f = l.current(f)
+			to = f
 		}
-		if _, err := f.Write(line); err != nil {
+		if _, err := to.Write(line); err != nil {
 			l.drop(err)
 		}
 	}

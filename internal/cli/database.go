@@ -20,7 +20,7 @@ import (
 const storeHelp = `Store shows what a PostgreSQL database holds: its catalogs, from which several
 machines answer. With --catalog it shows the sources of one of them, the first
 wins. "skills push" fills a catalog, and "skills store roles" prints the SQL of
-the roles for those who push and for those who read.
+the roles for those who push, for nodes, and for those who read.
 
 When the output is piped, each line holds the name, generation, number of
 sources, of skills and of files, bytes of the files, number of compiled bases,
@@ -33,6 +33,12 @@ separated by tabs.
 catalogs, a list of objects with name, generation, skills, files, bytes, bases,
 base_bytes and sources, a list of objects with label, priority, skills, refused,
 away and origin.`
+
+const rolesHelp = `Roles prints the SQL that makes the roles repertoire_writer, with which "skills
+push" works, repertoire_node, for "skills mcp --http", which may read and add to
+the log of usage, and repertoire_reader, which may only read and is enough for
+everything else. Run it as the owner of the database, before the first push or
+after it, and after an upgrade; grant the roles to your users.`
 
 // storeResult is what "store --json" prints.
 type storeResult struct {
@@ -51,8 +57,8 @@ func newStoreCommand(e env) *cobra.Command {
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:     "roles",
-		Short:   "Print the SQL that makes roles for writers and readers",
-		Long:    "Roles prints the SQL that makes the roles repertoire_writer, with which \"skills\npush\" works, and repertoire_reader, with which everything else does. Run it as\nthe owner of the database, before the first push or after it, and grant the\nroles to your users.",
+		Short:   "Print the SQL that makes roles for writers, nodes and readers",
+		Long:    rolesHelp,
 		Example: "  skills store roles | psql postgres://owner@db.example/skills",
 		Args:    args(0, 0),
 		RunE: e.run(func(_ context.Context, s *session, _ []string) error {

@@ -111,7 +111,21 @@ read, and for what the page has shown or done ("/ui/prompt", "/ui/skill",
 "/ui/approve" and so on) or the registry ("/search", "/skill/" and so on): time,
 caller (the name of the token; else client, an address), agent, call, skills,
 file, proposal, session, failed; with --audit-prompts also prompt. A line that
-the disk does not take is lost; the server goes on.`
+the disk does not take is lost; the server goes on. --audit - writes the lines
+to standard error, for containers.
+
+A request that is refused is a line of the log, and one of --audit with refused
+(why), status, call (the path), and caller or client: "no token", "token" (it is
+not known or has expired), "scope" (the token does not show that, or no such
+agent is served), "host" and "origin" (see above), "size", "body", "rate",
+"busy" (too many requests under way), "load", "session" (of somebody else),
+"sessions" (one has ended for a new one), "unchecked" (tokens cannot be
+checked). What is refused to one client for one reason again within a minute is
+one more line, with more, its number; /metrics counts all.
+
+With "usage: true" in the configuration a server notes what it serves for
+"skills stats". Over a shared catalog all nodes do so in its database, if the
+user that they log in as has the role repertoire_node.`
 
 // mcpOptions are the flags of the command mcp.
 type mcpOptions struct {
@@ -152,7 +166,7 @@ func (o *mcpOptions) flags(f *pflag.FlagSet) {
 	h.StringVar(&o.http.Issuer.Claim, "oidc-claim", "", "the `claim` that says which agent's skills a token shows")
 	h.StringArrayVar(&o.claimed, "oidc-agent", nil, "the `value=agent` of a claim; without agent, the whole catalog (repeatable)")
 	h.StringVar(&o.http.PublicURL, "public-url", "", "clients reach the server at this `URL`")
-	h.StringVar(&o.http.Audit, "audit", "", "write down in this `file` who was offered, read and changed what")
+	h.StringVar(&o.http.Audit, "audit", "", "write down in this `file` who was offered, read and changed what, and who was refused; - is standard error")
 	h.BoolVar(&o.http.AuditPrompts, "audit-prompts", false, "write down prompts too")
 	h.StringVar(&o.http.Public, "public", "", "the registry shows what the agent of this `name` may see to those without a token")
 	h.BoolVar(&o.http.Page, "ui", false, "serve a page for browsers at /ui/")
@@ -236,6 +250,7 @@ func runMCP(ctx context.Context, s *session, o mcpOptions) error {
 		return &usageError{"skills mcp", errors.New("--allow-proposals and --allow-run need folders of this machine, which a shared catalog does not have")}
 	}
 	if o.http.Addr != "" {
+		o.Usage, o.http.Stderr = nodeLog(&o.Config, o.Logger), s.stderr
 		return elsewhere(o.Config, server.HTTP(ctx, o.Options, o.http))
 	}
 	return elsewhere(o.Config, server.Stdio(ctx, o.Options, s.stdin, s.raw))

@@ -143,7 +143,8 @@ func TestServeHTTP(t *testing.T) {
 			t.Errorf("%s: %d, want %d", path, status, want)
 		}
 	}
-	if printed := s.interrupt(t); printed != "" {
+	want := regexp.MustCompile(`^\S+ level=WARN msg="a request was refused" why="no token" path=/metrics client=127.0.0.1/32 status=401\n\S+ .* why=scope path=/mcp/nobody client=127.0.0.1/32 status=404\n$`)
+	if printed := s.interrupt(t); !want.MatchString(printed) {
 		t.Errorf("it prints %q", printed)
 	}
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
-// reader returns the URL of a database for a role that may only read.
-func reader(t *testing.T, owner string) string {
+// nodeUser returns the URL of a database for a new user with a role.
+func nodeUser(t *testing.T, owner, role string) string {
 	t.Helper()
 	pgtest.Exec(t, owner, call(t, 0, "store", "roles"))
-	pgtest.Exec(t, owner, "CREATE ROLE a_node LOGIN PASSWORD 'x' IN ROLE repertoire_reader")
+	pgtest.Exec(t, owner, "DROP ROLE IF EXISTS a_node; CREATE ROLE a_node LOGIN PASSWORD 'x' IN ROLE "+role)
 	u, err := url.Parse(owner)
 	must.Do(t, err)
 	u.User = url.UserPassword("a_node", "x")
@@ -35,7 +35,7 @@ func TestReader(t *testing.T) {
 	server := pgtest.Start(t, nil)
 	owner := server.URL(t)
 	call(t, 0, "push", "--store", owner, "--root", ".agents/skills")
-	t.Setenv("REPERTOIRE_STORE", reader(t, owner))
+	t.Setenv("REPERTOIRE_STORE", nodeUser(t, owner, "repertoire_reader"))
 	t.Setenv("REPERTOIRE_STATE", home+"/state")
 	t.Chdir(t.TempDir())
 

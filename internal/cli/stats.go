@@ -12,7 +12,10 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/internal/figures"
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/postgres"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -36,6 +39,13 @@ seen, ranks a little lower; it decides only between skills that fit about
 equally. "skills why" shows both. "skills stats forget" (or "usage forget", or
 --forget) removes the log and all that was learned from it.
 
+With --store, or a shared catalog in the configuration, stats counts the usage
+of all its nodes ("skills mcp --http"), which they keep in its database: lines
+as those of the files, of the last twelve months too, without vectors. The users
+of the nodes need the role repertoire_node ("skills store roles"). "skills stats
+forget --store URL" empties that table, as a user who may push. Nothing is
+learned from it: each machine learns from its own files.
+
 A load is seen when a model calls read_skill or "skills show", or when its
 client tells the hook which tools it used. The table of clients says which ones
 have told of loads; a skill that such a client never loads is not needed, of
@@ -43,14 +53,15 @@ other clients nobody knows.
 
 --json prints an object with from, events, damaged (lines that cannot be read),
 prompts, needed (that are no replies, logs or code), silent (of the needed, how
-many got nothing), clients (name, prompts, offers, loads), skills (id, gone,
-offered, searched, loaded, read, ran, failed_runs, run_seconds, tokens, followed
-(offers after which the session loaded it)), wordings (name, offers, followed:
-how often the best skill was loaded, by how certain its offer was), never
-(skills that were never offered), gaps (prompt, times), misses (id, times,
-searched, prompt) and learned (skills that have examples, examples, sunk: how
-many skills rank lower, foreign: prompts that another model than the encoder has
-embedded, which teach nothing).`
+many got nothing), clients (name, prompts, offers, loads), callers (the same, of
+servers, by the names of their tokens), skills (id, gone, offered, searched,
+loaded, read, ran, failed_runs, run_seconds, tokens, followed (offers after
+which the session loaded it)), wordings (name, offers, followed: how often the
+best skill was loaded, by how certain its offer was), never (skills that were
+never offered), gaps (prompt, times), misses (id, times, searched, prompt) and
+learned (skills that have examples, examples, sunk: how many skills rank lower,
+foreign: prompts that another model than the encoder has embedded, which teach
+nothing; all 0 for the usage of nodes).`
 
 func newStatsCommand(e env) *cobra.Command {
 	days := 30
@@ -75,17 +86,12 @@ func newStatsCommand(e env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log := usage.New(state, usage.Options{})
-			if !forget {
-				return s.ask(ctx, freshen, args, func(ctx context.Context, s *session, c *catalog, _ []string) error {
-					return runStats(ctx, s, c, log, days)
-				})
+			if forget {
+				return forgetUsage(ctx, s, state)
 			}
-			if err := log.Forget(); err != nil {
-				return err
-			}
-			s.note("the log of usage is removed, and what was learned from it")
-			return nil
+			return s.ask(ctx, freshen, args, func(ctx context.Context, s *session, c *catalog, _ []string) error {
+				return runStats(ctx, s, c, state, days)
+			})
 		}),
 	}
 	cmd.Flags().IntVar(&days, "days", days, "count the last `number` of days")
@@ -93,7 +99,38 @@ func newStatsCommand(e env) *cobra.Command {
 	return cmd
 }
 
-func runStats(ctx context.Context, s *session, c *catalog, log *usage.Log, days int) error {
+// forgetUsage removes the log of this machine or, if a flag names a shared catalog, of its nodes. A
+// configuration that names one is not enough: its log belongs to others too.
+func forgetUsage(ctx context.Context, s *session, state string) error {
+	settings, err := s.settings()
+	switch {
+	case err != nil:
+		return err
+	case settings.Store != "" && s.store == "":
+		return &usageError{"skills stats", fmt.Errorf("whose log? --store %s means the usage of all nodes there, --store %s the log of this machine", endpoint.Shown(settings.Store), config.NoStore)}
+	case settings.Store == "":
+		if err := usage.New(state, usage.Options{}).Forget(ctx); err != nil {
+			return err
+		}
+		s.note("the log of usage is removed, and what was learned from it")
+		return nil
+	}
+	db, err := postgres.Open(settings.Store, &postgres.Options{Catalog: settings.Catalog, Logger: s.logger()})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := usage.New(state, usage.Options{Shared: db}).Forget(ctx); err != nil {
+		return err
+	}
+	s.note("the usage of all nodes of %s is removed", db.Name())
+	return nil
+}
+
+func runStats(ctx context.Context, s *session, c *catalog, state string, days int) error {
+	cfg := c.Config()
+	shared, _ := cfg.Store.(store.UsageLog)
+	log := usage.New(state, usage.Options{Shared: shared})
 	entries, err := c.List(ctx, c.agent, nil)
 	if err != nil {
 		return err
@@ -102,7 +139,6 @@ func runStats(ctx context.Context, s *session, c *catalog, log *usage.Log, days 
 	if err != nil {
 		return err
 	}
-	cfg := c.Config()
 	by, err := config.EmbeddingBy(cfg.Embedder, cfg.Contextual)
 	if err != nil {
 		return err
@@ -111,11 +147,16 @@ func runStats(ctx context.Context, s *session, c *catalog, log *usage.Log, days 
 	if by.Contextual != nil {
 		model = by.Contextual.Model()
 	}
-	counts.Learned = log.Learned(s.agent, model)
+	if shared == nil {
+		counts.Learned = log.Learned(s.agent, model)
+	}
 	if s.json {
 		return s.printJSON(counts)
 	}
-	if !cfg.Usage {
+	switch {
+	case shared != nil:
+		s.note("this is the usage of all nodes of the shared catalog; --store %s counts the log of this machine", config.NoStore)
+	case !cfg.Usage:
 		s.note("nothing is noted now; \"skills config set usage true\" notes what is offered")
 	}
 	if counts.Events == 0 {
@@ -147,7 +188,9 @@ func printStats(ui *screen, s *usage.Stats, skills int) error {
 		}
 		return cells(n.ID, n.Offered, n.Followed, n.Loaded, n.Searched, n.Read, runsOf(n), n.Tokens)
 	})
+	callers := mapped(s.Callers, func(c usage.Client) []string { return cells(c.Name, c.Prompts, c.Offers, c.Loads) })
 	err := errors.Join(ui.rows([]string{"CLIENT", "PROMPTS", "OFFERS", "LOADS", ""}, clients),
+		ui.further([]string{"CALLER", "PROMPTS", "OFFERS", "LOADS"}, callers),
 		ui.further([]string{"OFFERED AS", "OFFERS", "LOADED AFTER", ""}, wordings),
 		ui.further([]string{"SKILL", "OFFERED", "LOADED AFTER", "LOADED", "SEARCHED", "FILES READ", "RUNS", "TOKENS"}, counts))
 	noteMore(ui, len(s.Skills)-20, "skill")

@@ -1,24 +1,38 @@
 package cli
 
 import (
+	"log/slog"
+
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
-// usageLog returns the log of usage that the user wants; nil means none.
+// usageLog returns the log of usage of this machine that the user wants; nil means none.
 func usageLog(wanted, prompts bool) *usage.Log {
+	return sharedLog(wanted, usage.Options{Prompts: prompts})
+}
+
+func sharedLog(wanted bool, o usage.Options) *usage.Log {
 	state, err := config.StateDir()
 	if !wanted || err != nil { // without a state folder nothing is noted
 		return nil
 	}
-	return usage.New(state, usage.Options{Prompts: prompts})
+	return usage.New(state, o)
 }
 
 // usageOf returns the log of usage of the configuration of an open catalog.
 func usageOf(c *repertoire.Catalog) *usage.Log {
 	cfg := c.Config()
 	return usageLog(cfg.Usage, cfg.UsagePrompts)
+}
+
+// nodeLog returns the log of usage for what shows or notes the usage of all nodes, if the catalog is a
+// shared one.
+func nodeLog(cfg *repertoire.Config, log *slog.Logger) *usage.Log {
+	shared, _ := cfg.Store.(store.UsageLog)
+	return sharedLog(cfg.Usage, usage.Options{Prompts: cfg.UsagePrompts, Shared: shared, Logger: log})
 }
 
 // used notes what a command did with skills.

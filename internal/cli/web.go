@@ -74,7 +74,7 @@ func runWeb(ctx context.Context, s *session, port int, open bool) error {
 	if err := s.serverOptions(&o); err != nil {
 		return err
 	}
-	o.Switch = s.switchSkill
+	o.Switch, o.Usage = s.switchSkill, nodeLog(&o.Config, o.Logger)
 	return elsewhere(o.Config, server.Page(ctx, l, o, func(url, registry string) error {
 		if s.json {
 			err = s.printJSON(webResult{url, registry})

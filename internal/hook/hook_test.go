@@ -390,7 +390,7 @@ func TestLearns(t *testing.T) {
 	if text := say("s3", third); !strings.Contains(text, "cat") {
 		t.Errorf("after two reads: %q, log:\n%s", text, p.log(t))
 	}
-	must.Do(t, log.Forget())
+	must.Do(t, log.Forget(t.Context()))
 	if text := say("s4", third); text != "" {
 		t.Errorf("after forgetting: %s", text)
 	}

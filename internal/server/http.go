@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"slices"
@@ -25,15 +26,16 @@ type HTTPOptions struct {
 	Hosts, Origins []string
 	Rate           float64 // requests a second of one client; 0 means any number
 
-	Audit        string // file to which lines are added of who was offered, read and changed what; "" means none
-	AuditPrompts bool   // prompts are written too
-	Page         bool   // there is a page for browsers at /ui/
-	Public       string // the agent whose skills the registry shows to those without a token; "" means none
+	Audit        string    // file to which lines are added of who was offered, read and changed what, and who was refused; "-" means Stderr, "" none
+	AuditPrompts bool      // prompts are written too
+	Stderr       io.Writer // of the process; nil means os.Stderr
+	Page         bool      // there is a page for browsers at /ui/
+	Public       string    // the agent whose skills the registry shows to those without a token; "" means none
 }
 
-// HTTP serves any number of clients at an address until ctx ends. It listens before it opens the
-// catalog, because a wrong address is the usual mistake.
-func HTTP(ctx context.Context, o Options, h HTTPOptions) error {
+// HTTP serves any number of clients at an address until ctx ends, and then closes o.Usage. It listens
+// before it opens the catalog, because a wrong address is the usual mistake.
+func HTTP(ctx context.Context, o Options, h HTTPOptions) (err error) {
 	d, err := newDoor(h.Admission, o.State)
 	if err != nil {
 		return err
@@ -55,6 +57,7 @@ func HTTP(ctx context.Context, o Options, h HTTPOptions) error {
 		return err
 	}
 	defer s.Close()
+	defer o.Usage.Close() // before the store
 	defer s.follow(ctx, d)()
 	m := mcpserver.HTTPOptions{Hosts: h.Hosts, Origins: h.Origins, Rate: cmp.Or(h.Rate, -1), Public: h.Public}
 	if _, err := s.Catalog.Agent(h.Public); err != nil {
@@ -69,22 +72,25 @@ func HTTP(ctx context.Context, o Options, h HTTPOptions) error {
 	}
 	var written *audit.Log
 	if h.Audit != "" {
-		if written, err = audit.Open(h.Audit, &audit.Options{Prompts: h.AuditPrompts, Logger: s.opts.Logger}); err != nil {
+		if written, err = audit.Open(h.Audit, &audit.Options{Prompts: h.AuditPrompts, Stderr: h.Stderr, Logger: s.opts.Logger}); err != nil {
 			return err
 		}
 	}
+	refusals := audit.NewRefusals(s.opts.Logger, written)
+	defer func() { refusals.Close(); err = errors.Join(err, written.Close()) }()
+	m.Refused = refusals.Add
 	if h.Page {
 		if m.UI, err = s.page(m.Check, written); err != nil {
-			return errors.Join(err, written.Close())
+			return err
 		}
 		m.UIToken = web.Token
 	}
 	server, err := s.http(m, written)
 	if err != nil {
-		return errors.Join(err, written.Close())
+		return err
 	}
 	o.Note("serving at http://%s/mcp", l.Addr())
-	return errors.Join(server.Serve(ctx, l), written.Close())
+	return server.Serve(ctx, l)
 }
 
 // ready returns how the catalog stands to the shared one, for /readyz. Without its tokens the

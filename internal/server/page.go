@@ -109,7 +109,7 @@ func (s *Server) ownersRegistry(secret, base string, next http.Handler) http.Han
 func (s *Server) page(check access.Checker, written *audit.Log) (http.Handler, error) {
 	o := web.Options{
 		Prefix: "/ui/", Check: check, Reviewer: s.opts.Reviewer, Agent: s.agent, Proposals: s.box.Load(), Usage: s.opts.Usage, Ignore: s.opts.Settings.Ignore,
-		Observe: written.Add, Logger: s.opts.Logger,
+		Observe: func(e usage.Event) { written.Add(e); s.noteUse(e) }, Logger: s.opts.Logger,
 	}
 	if s.agent != nil {
 		o.Check = access.Within(s.agent.Name, check)

@@ -33,12 +33,7 @@ func (s *Server) server(scope *repertoire.Agent, observe func(usage.Event), load
 			if observe != nil {
 				observe(e)
 			}
-			if e.Because == string(intent.Empty) {
-				return // nobody has typed it
-			}
-			if err := s.opts.Usage.Add(e); err != nil {
-				s.opts.Logger.Warn("usage is not noted", "error", err)
-			}
+			s.noteUse(e)
 		},
 	}
 	if s.opts.Find {
@@ -52,6 +47,16 @@ func (s *Server) server(scope *repertoire.Agent, observe func(usage.Event), load
 		o.Proposals, o.Reviews = s.box.Load(), scope != nil && scope.Name == s.opts.Reviewer
 	}
 	return mcpserver.New(s.Catalog, o), nil
+}
+
+// noteUse notes an event in the log of usage.
+func (s *Server) noteUse(e usage.Event) {
+	if e.Because == string(intent.Empty) {
+		return // nobody has typed it
+	}
+	if err := s.opts.Usage.Add(e); err != nil {
+		s.opts.Logger.Warn("usage is not noted", "error", err)
+	}
 }
 
 func (s *Server) suggest(ctx context.Context, p mcpserver.Prompt, scope *repertoire.Agent) (repertoire.Block, error) {

@@ -16,13 +16,14 @@ import (
 )
 
 var (
-	_ store.Store   = (*Store)(nil)
-	_ store.Joiner  = (*Store)(nil)
-	_ store.Files   = (*Store)(nil)
-	_ store.Bases   = (*Store)(nil)
-	_ store.Watcher = (*Store)(nil)
-	_ store.Tokens  = (*Store)(nil)
-	_ store.FileTx  = (*tx)(nil)
+	_ store.Store    = (*Store)(nil)
+	_ store.Joiner   = (*Store)(nil)
+	_ store.Files    = (*Store)(nil)
+	_ store.Bases    = (*Store)(nil)
+	_ store.Watcher  = (*Store)(nil)
+	_ store.Tokens   = (*Store)(nil)
+	_ store.UsageLog = (*Store)(nil)
+	_ store.FileTx   = (*tx)(nil)
 )
 
 // A Store is a catalog in memory, as one process has it open. New makes one.
@@ -227,6 +228,7 @@ type catalog struct {
 	bases    map[string]base        // by key
 	tokens   map[string]store.Token // by name
 	hadToken bool                   // see HadToken
+	usage    []store.UsageLine      // the oldest first
 
 	commit  int64 // number of commits
 	changed bool  // the transaction that made this state has changed what readers see

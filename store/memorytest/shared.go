@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
@@ -231,4 +232,56 @@ func (s *Store) RevokeToken(ctx context.Context, name string) (ok bool, err erro
 		return false, nil
 	})
 	return ok && err == nil, err
+}
+
+// AddUsage implements store.UsageLog.
+func (s *Store) AddUsage(ctx context.Context, lines []store.UsageLine) error {
+	return s.write(ctx, func(c *catalog) (bool, error) {
+		list := slices.Clone(c.usage)
+		for _, l := range lines {
+			l.Time = l.Time.UTC()
+			if !slices.ContainsFunc(list, func(old store.UsageLine) bool { return old.Time.Equal(l.Time) && bytes.Equal(old.Data, l.Data) }) {
+				list = append(list, l)
+			}
+		}
+		slices.SortStableFunc(list, func(a, b store.UsageLine) int { return a.Time.Compare(b.Time) })
+		c.usage = bounded(list)
+		return false, nil
+	})
+}
+
+// bounded returns the lines of the newest months. It bounds no bytes.
+func bounded(lines []store.UsageLine) []store.UsageLine {
+	months := make(map[string]bool)
+	for i, l := range slices.Backward(lines) {
+		if months[l.Time.Format("2006-01")] = true; len(months) > store.UsageMonths {
+			return lines[i+1:]
+		}
+	}
+	return lines
+}
+
+// UsageSince implements store.UsageLog.
+func (s *Store) UsageSince(ctx context.Context, since time.Time, f func(store.UsageLine) error) error {
+	c, err := s.at(ctx)
+	if err != nil {
+		return err
+	}
+	for _, l := range c.usage {
+		if l.Time.Before(since) {
+			continue
+		}
+		if err := f(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ForgetUsage implements store.UsageLog.
+func (s *Store) ForgetUsage(ctx context.Context) error {
+	return s.write(ctx, func(c *catalog) (bool, error) {
+		c.usage = nil
+		return false, nil
+	})
 }

@@ -61,7 +61,7 @@ func (db *DB) GetBase(ctx context.Context, b store.Base, w io.Writer) error {
 			return err
 		}
 		if !ok || len(data) == 0 {
-			return db.noChunk(ctx, p, what)
+			return noChunk(ctx, db, p, what)
 		}
 		sum.Write(data)
 		size += int64(len(data))
@@ -76,7 +76,7 @@ func (db *DB) GetBase(ctx context.Context, b store.Base, w io.Writer) error {
 }
 
 // noChunk says why a chunk is not there.
-func (db *DB) noChunk(ctx context.Context, p published, what string) error {
+func noChunk(ctx context.Context, db *DB, p published, what string) error {
 	now, ok, err := db.base(ctx, p.Key)
 	switch {
 	case err != nil:

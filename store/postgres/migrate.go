@@ -64,6 +64,9 @@ func (db *DB) migrate(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := tx.Exec(ctx, statement("put_version"), pgx.NamedArgs{"version": len(files)}); err != nil {
 			return err
 		}
+		if _, err := tx.Exec(ctx, statement("node_rights")); err != nil {
+			return fmt.Errorf("granting nodes what they may write: %w", err)
+		}
 	}
 	args := pgx.NamedArgs{"name": db.opts.Catalog, "identity": rand.Text()}
 	if _, err := tx.Exec(ctx, statement("put_catalog"), args); err != nil {
@@ -144,9 +147,9 @@ func checkVersion(version int) error {
 	return nil
 }
 
-// Roles returns SQL that makes the roles repertoire_writer and repertoire_reader. It may be
-// run again, before or after the first push.
-func Roles() string { return statement("roles") }
+// Roles returns SQL that makes the roles repertoire_writer, repertoire_reader and repertoire_node. It
+// may be run again, before or after the first push.
+func Roles() string { return statement("roles") + statement("node_rights") }
 
 // schema holds the migrations, applied in the order of their names. It is append-only: a
 // released file is never edited; every change is a new file.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -23,6 +24,8 @@ func nodeChecks() []sharedCheck {
 		{"Watch", "Watch calls heard at first, and after each change of another process.", testWatch},
 		{"Tokens", "Tokens are returned as they were added, ordered by name; their names are unique.", testTokens},
 		{"TokensHeard", "Watch calls heard when another process changes the tokens, which is no change of the catalog.", testTokensHeard},
+		{"Usage", "Lines of the log of usage are returned in the order of their times, once each; who may only read cannot add any, and ForgetUsage removes them all.", testUsage},
+		{"UsageMonths", "The log of usage keeps the newest months that it has lines of.", testUsageMonths},
 	}
 }
 
@@ -255,4 +258,85 @@ func testTokensHeard(t *testing.T, s Shared, open Opener) {
 	hears(t, states, now)
 	wants(t, "revoked", true)(s.RevokeToken(t.Context(), "one"))
 	hears(t, states, now)
+}
+
+// usageOf returns the log of usage of an engine, which need not have one.
+func usageOf(t *testing.T, s Shared) store.UsageLog {
+	t.Helper()
+	u, ok := s.(store.UsageLog)
+	if !ok {
+		t.Skip("this engine keeps no log of usage")
+	}
+	return u
+}
+
+// usageSince returns the lines since a time, as text.
+func usageSince(t *testing.T, u store.UsageLog, since time.Time) (list []string) {
+	t.Helper()
+	err := u.UsageSince(t.Context(), since, func(l store.UsageLine) error {
+		list = append(list, fmt.Sprintf("%s %.20s", l.Time.Format("06-01-02 15:04:05.000000"), l.Data))
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return list
+}
+
+func testUsage(t *testing.T, s Shared, open Opener) {
+	u, reader := usageOf(t, s), usageOf(t, open(true))
+	start := time.Date(2026, 3, 31, 23, 59, 59, 999_999_000, time.UTC)
+	state := State(t, s)
+	lines := []store.UsageLine{{Time: start.Add(time.Second), Data: []byte(hostile[2])}, {Time: start, Data: []byte(hostile[0])}}
+	for range 2 { // as after an answer that was lost
+		if err := u.AddUsage(t.Context(), lines); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := u.AddUsage(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	both := []string{fmt.Sprintf("26-03-31 23:59:59.999999 %.20s", hostile[0]), "26-04-01 00:00:00.999999 " + hostile[2]}
+	wants(t, "all lines", both)(usageSince(t, reader, time.Time{}), nil)
+	wants(t, "lines since one", both)(usageSince(t, reader, start), nil)
+	wants(t, "lines since another", both[1:])(usageSince(t, reader, start.Add(time.Microsecond)), nil)
+	enough := errors.New("enough")
+	if err := reader.UsageSince(t.Context(), time.Time{}, func(store.UsageLine) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("a function that fails: %v", err)
+	}
+	for what, err := range map[string]error{"AddUsage": reader.AddUsage(t.Context(), lines[:1]), "ForgetUsage": reader.ForgetUsage(t.Context())} {
+		if !errors.Is(err, store.ErrReadOnly) {
+			t.Errorf("%s by a reader: %v", what, err)
+		}
+	}
+	many := make([]store.UsageLine, 5000)
+	for i := range many {
+		many[i] = store.UsageLine{Time: start.Add(time.Minute), Data: fmt.Append(nil, i)}
+	}
+	if err := u.AddUsage(t.Context(), many); err != nil {
+		t.Error(err)
+	}
+	wants(t, "lines of one time", len(many))(len(usageSince(t, reader, start.Add(time.Minute))), nil)
+	if err := u.ForgetUsage(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wants(t, "lines after forgetting", 0)(len(usageSince(t, reader, time.Time{})), nil)
+	wants(t, "state", state)(State(t, s), nil)
+}
+
+func testUsageMonths(t *testing.T, s Shared, _ Opener) {
+	u := usageOf(t, s)
+	last := time.Date(2025, 1, 31, 23, 59, 59, 0, time.UTC)
+	for i := range store.UsageMonths + 1 {
+		lines := []store.UsageLine{{Time: last.AddDate(0, 0, 1).AddDate(0, i, 0), Data: []byte("{}")}}
+		if i == 0 {
+			lines = append(lines, store.UsageLine{Time: last, Data: []byte("{}")})
+		}
+		if err := u.AddUsage(t.Context(), lines); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := usageSince(t, u, time.Time{})
+	wants(t, "lines", store.UsageMonths)(len(list), nil)
+	wants(t, "the oldest", "25-03-01 23:59:59")(list[0][:17], nil)
 }

@@ -1,11 +1,14 @@
 -- Roles for catalogs in this database. Run this as the owner of the schema, who makes the
 -- tables and changes them when a newer program needs that, and who needs the right to make
--- roles (CREATEROLE). Nobody logs in as these two. Make a user of each that you need:
---   CREATE ROLE pusher LOGIN PASSWORD '…' IN ROLE repertoire_writer;  -- may push skills, and add tokens
---   CREATE ROLE node LOGIN PASSWORD '…' IN ROLE repertoire_reader;    -- is enough for a node
+-- roles (CREATEROLE). Nobody logs in as these three. Make a user of each that you need:
+--   CREATE ROLE pusher LOGIN PASSWORD '…' IN ROLE repertoire_writer;   -- may push skills, and add tokens
+--   CREATE ROLE node LOGIN PASSWORD '…' IN ROLE repertoire_node;       -- may read, and add to the log of usage
+--   CREATE ROLE colleague LOGIN PASSWORD '…' IN ROLE repertoire_reader; -- is enough for commands
 CREATE SCHEMA IF NOT EXISTS repertoire;
 DO $$ BEGIN CREATE ROLE repertoire_writer NOLOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
 DO $$ BEGIN CREATE ROLE repertoire_reader NOLOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
+DO $$ BEGIN CREATE ROLE repertoire_node NOLOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
+GRANT repertoire_reader TO repertoire_node;
 GRANT USAGE ON SCHEMA repertoire TO repertoire_writer, repertoire_reader;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA repertoire TO repertoire_writer;
 GRANT SELECT ON ALL TABLES IN SCHEMA repertoire TO repertoire_reader;
