@@ -4,6 +4,7 @@ package deploy
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -144,15 +145,20 @@ func TestCompose(t *testing.T) {
 
 func composeProject(t *testing.T) *types.Project {
 	t.Helper()
-	o, err := cli.NewProjectOptions([]string{"compose.yaml"}, cli.WithProfiles([]string{"push"}), cli.WithResolvedPaths(true))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := o.LoadProject(t.Context())
+	p, err := loadProject(t.Context(), "compose.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// loadProject loads a compose file with what the environment says.
+func loadProject(ctx context.Context, file string) (*types.Project, error) {
+	o, err := cli.NewProjectOptions([]string{file}, cli.WithOsEnv, cli.WithProfiles([]string{"push"}), cli.WithResolvedPaths(true))
+	if err != nil {
+		return nil, err
+	}
+	return o.LoadProject(ctx)
 }
 
 // TestCommands: the program takes each command of these files, with its flags.
@@ -182,12 +188,7 @@ func TestCommands(t *testing.T) {
 	if len(commands) != 6 {
 		t.Errorf("commands %v", commands)
 	}
-	program := filepath.Join(t.TempDir(), "skills")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./cmd/skills")
-	build.Dir = ".."
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program := buildProgram(t)
 	for name, args := range commands {
 		cmd := exec.Command(program, append(slices.Clone(args), "--help")...) // an unknown flag or command is refused
 		cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
@@ -196,6 +197,18 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s: skills %s: %v: %s", name, strings.Join(args, " "), err, out)
 		}
 	}
+}
+
+// buildProgram builds the program into a folder of its own.
+func buildProgram(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "skills")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./cmd/skills")
+	build.Dir = ".."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return program
 }
 
 // TestProxy has Caddy check its file.
