@@ -12,25 +12,25 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// agentsByName checks the agents, and that all have names and that the names differ.
-func agentsByName(agents []*Agent) (map[string]*Agent, error) {
-	m := make(map[string]*Agent)
+// checkAgents checks the agents, and that all have names and that the names differ.
+func checkAgents(agents []*Agent) error {
+	known := make(map[string]bool)
 	for i, a := range agents {
 		if a == nil {
-			return nil, fmt.Errorf("agent %d of %d is nil", i+1, len(agents))
+			return fmt.Errorf("agent %d of %d is nil", i+1, len(agents))
 		}
 		if a.Name == "" {
-			return nil, errors.New("an agent has no name")
+			return errors.New("an agent has no name")
 		}
-		if m[a.Name] != nil {
-			return nil, fmt.Errorf("two agents are named %q", a.Name)
+		if known[a.Name] {
+			return fmt.Errorf("two agents are named %q", a.Name)
 		}
 		if err := a.Check(); err != nil {
-			return nil, err
+			return err
 		}
-		m[a.Name] = a
+		known[a.Name] = true
 	}
-	return m, nil
+	return nil
 }
 
 // addUsed adds the folders of the skills that agents use by their paths to the sources, those of
@@ -39,7 +39,7 @@ func (cfg *Config) addUsed() error {
 	var used []source.Source
 	for _, a := range cfg.Agents {
 		if a == nil {
-			continue // agentsByName refuses it
+			continue // checkAgents refuses it
 		}
 		for _, id := range a.Uses {
 			label := search.Rule{Key: "uses_skills", Text: id}.Label()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
@@ -22,6 +23,8 @@ import (
 type opening struct {
 	cfg Config // with the sources and the file of the time when Open was called
 	log *slog.Logger
+
+	agents atomic.Pointer[[]*Agent] // of cfg, until Owner.SetRules replaces them
 
 	by config.Embedding // if it is Inline, rescans embed
 

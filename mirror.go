@@ -179,7 +179,7 @@ func (m *mirror) encode(context.Context, func(done, all int)) error { return nil
 
 // calibrate implements keeper.
 func (m *mirror) calibrate(ctx context.Context) error {
-	return m.copy.Calibrate(ctx, m.search.Calibrator(m.cfg.Agents))
+	return m.copy.Calibrate(ctx, m.search.Calibrator(*m.agents.Load()))
 }
 
 // forget implements keeper.

@@ -1,8 +1,10 @@
 package repertoire
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/index"
@@ -48,9 +50,18 @@ func (o Owner) RescanAll(ctx context.Context, found func()) ([]Report, error) {
 // typical catalog holds.
 func (o Owner) Calibrate(ctx context.Context) error { return o.c.keeper.calibrate(ctx) }
 
-// SetPolicy replaces Config.Policy, for a program that stays while its user disables skills or trusts some; nil
-// means none. The next question goes by it.
-func (o Owner) SetPolicy(p *Policy) { o.c.keeper.setPolicy(p) }
+// SetRules replaces Config.Policy and Config.Agents, for a program that stays while its user disables, pins or trusts
+// skills. What Open would refuse is an error, and changes nothing. The next question goes by the policy; whoever has
+// an agent from before asks Catalog.Agent for it again.
+func (o Owner) SetRules(p *Policy, agents []*Agent) error {
+	if err := cmp.Or(p.Check(), checkAgents(agents)); err != nil {
+		return err
+	}
+	agents = slices.Clone(agents)
+	o.c.agents.Store(&agents)
+	o.c.keeper.setPolicy(p)
+	return nil
+}
 
 // Embed gives every text of the catalog that has none a vector of the configured embedder, see
 // EmbedWords, and every name and description one of the encoder, see EmbedSentences. progress, if

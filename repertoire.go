@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 
@@ -20,7 +19,6 @@ import (
 // Catalog.Owner. It may be used from several goroutines.
 type Catalog struct {
 	*opening
-	agents map[string]*Agent // by name
 	keeper keeper
 }
 
@@ -56,14 +54,12 @@ func newCatalog(ctx context.Context, cfg Config) (*Catalog, error) {
 	}
 	o := &opening{cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), ready: make(chan struct{})}
 	o.setReady = sync.OnceFunc(func() { close(o.ready) })
+	o.agents.Store(&cfg.Agents)
 	_, err := newReader(cfg.Sources)
-	if err = cmp.Or(err, (&search.Query{Threshold: cfg.Threshold, Disturb: cfg.Disturb}).CheckLevels(), cfg.Policy.Check()); err != nil {
+	if err = cmp.Or(err, (&search.Query{Threshold: cfg.Threshold, Disturb: cfg.Disturb}).CheckLevels(), cfg.Policy.Check(), checkAgents(cfg.Agents)); err != nil {
 		return nil, err
 	}
 	c := &Catalog{opening: o}
-	if c.agents, err = agentsByName(cfg.Agents); err != nil {
-		return nil, err
-	}
 	if err := cfg.checkSources(); err != nil {
 		return nil, err
 	}
@@ -98,11 +94,11 @@ func (c *Catalog) Close() error {
 	return err
 }
 
-// Config returns what the catalog was opened with, its sources as they are now, and
+// Config returns what the catalog was opened with, its sources and agents as they are now, and
 // the name of the catalog file in DB. What it refers to must not be changed.
 func (c *Catalog) Config() Config {
 	cfg := c.cfg
-	cfg.DB, cfg.Sources = c.keeper.path(), c.keeper.sources()
+	cfg.DB, cfg.Sources, cfg.Agents = c.keeper.path(), c.keeper.sources(), *c.agents.Load()
 	return cfg
 }
 
@@ -121,11 +117,14 @@ func (c *Catalog) Agent(name string) (*Agent, error) {
 	if name == "" {
 		return nil, nil
 	}
-	if a, ok := c.agents[name]; ok {
-		return a, nil
+	var known []string
+	for _, a := range *c.agents.Load() {
+		if a.Name == name {
+			return a, nil
+		}
+		known = append(known, a.Name)
 	}
-	known := slices.Sorted(maps.Keys(c.agents))
-	if len(known) == 0 {
+	if slices.Sort(known); len(known) == 0 {
 		return nil, fmt.Errorf("no agent %q: the configuration names none", name)
 	}
 	return nil, fmt.Errorf("no agent %q%s", name, words.Suggest(name, known))

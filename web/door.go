@@ -55,9 +55,20 @@ func (d *door) knows(session string) bool {
 // same compares secrets in a time that says nothing about them.
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
+// visit returns a visit of somebody who may see as much as anybody.
+func (s *Site) visit(r *http.Request) *visit {
+	v := &visit{Request: r, site: s, scope: s.opts.Agent}
+	if v.scope != nil {
+		if now, err := s.catalog.Agent(v.scope.Name); err == nil { // its pins may have changed
+			v.scope = now
+		}
+	}
+	return v
+}
+
 // enter returns a visit if the visitor may see the site. If not, it answers the request.
 func (s *Site) enter(w http.ResponseWriter, r *http.Request) (*visit, bool) {
-	v := &visit{Request: r, site: s, scope: s.opts.Agent}
+	v := s.visit(r)
 	secret := Token(r)
 	switch {
 	case s.opts.Key != "":
@@ -124,12 +135,12 @@ func (v *visit) identify(token string) error {
 		v.site.opts.Logger.Warn("a token cannot be checked", "error", err)
 		return &statusError{http.StatusServiceUnavailable, errors.New("tokens cannot be checked now; try again in a moment")}
 	}
-	only := v.site.opts.Agent
-	v.name, v.scope = caller.Name, only
+	only := v.scope
+	v.name = caller.Name
 	if caller.Agent != "" {
 		v.scope, err = v.site.catalog.Agent(caller.Agent)
 	}
-	if err != nil || only != nil && v.scope != only {
+	if err != nil || only != nil && v.scope.Name != only.Name {
 		v.site.opts.Logger.Warn("this token is for an agent that is not served", "caller", caller.Name, "agent", caller.Agent)
 		return &statusError{http.StatusForbidden, errors.New("this token is for an agent that is not served here; ask the owner of the catalog")}
 	}
@@ -140,7 +151,7 @@ func (v *visit) identify(token string) error {
 // signIn checks the token of the form, which the browser keeps as a cookie from then on, so
 // that each node of a server knows it.
 func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
-	v := &visit{Request: r, site: s}
+	v := s.visit(r)
 	token := strings.TrimSpace(r.PostFormValue("token"))
 	err := access.ErrUnknown
 	if token != "" {

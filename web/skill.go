@@ -29,8 +29,9 @@ type skillPage struct {
 	Cut            bool               // Instructions lack their end
 	Versions       []proposal.Version // that are kept, the newest first
 	Seen           []reader           // the configured agents that see it
+	Unpinned       bool               // some of Seen have it not pinned
 
-	Switches bool   // the visitor may disable and enable the skill
+	Switches bool   // the visitor may disable and enable the skill, and pin it for those who see it
 	Problem  string // why that was not done
 
 	Explains bool   // the visitor may ask why a prompt finds the skill
@@ -91,18 +92,22 @@ func (hs *handlers) getSkill(v *visit) (answer, error) {
 		hs.observe(v, usage.Event{Kind: usage.Loaded, Call: "/ui/skill", Skills: usage.Named(e.ID), Prompt: v.PostFormValue("q")})
 	}
 	p.Seen = hs.seenBy(v, &e)
+	p.Unpinned = slices.ContainsFunc(p.Seen, func(r reader) bool { return !r.Pinned })
 	p.Versions = hs.versions(v, e.ID)
 	return answer{data: p, title: e.ID}, nil
 }
 
-// postSwitch disables a skill, or enables it again.
+// postSwitch disables or enables a skill, or pins or unpins it for an agent.
 func (hs *handlers) postSwitch(v *visit) (answer, error) {
 	e, err := hs.catalog.Lookup(v.Context(), v.PostFormValue("id"), v.seeing())
 	if err != nil {
 		return answer{}, err
 	}
-	on := v.PostFormValue("on") != ""
-	if err := hs.opts.Switch(v.Context(), e.Name, on); err != nil {
+	agent, on := v.PostFormValue("agent"), v.PostFormValue("on") != ""
+	if agent != "" && !slices.ContainsFunc(v.agents(), func(a *repertoire.Agent) bool { return a != nil && a.Name == agent }) {
+		return answer{}, refuse("there is no agent %q here", agent)
+	}
+	if err := hs.opts.Switch(e.Name, agent, on); err != nil {
 		a, failed := hs.getSkill(v)
 		if p, ok := a.data.(*skillPage); ok {
 			p.Problem = v.message(err)
@@ -123,10 +128,11 @@ func (hs *handlers) why(v *visit, id, prompt string) (*why, error) {
 	return w, nil
 }
 
-// seenBy returns the configured agents that see a skill, for those who see everything.
+// seenBy returns the configured agents that see a skill, for those who see everything; for the owner
+// of one agent's page, that agent.
 func (hs *handlers) seenBy(v *visit, e *repertoire.Entry) (list []reader) {
 	for _, a := range v.agents() {
-		if a == nil || v.scope != nil {
+		if a == nil || v.scope != nil && !v.owner {
 			continue
 		}
 		if _, err := hs.catalog.Lookup(v.Context(), e.ID, a); err == nil {

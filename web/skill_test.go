@@ -1,7 +1,6 @@
 package web_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -40,21 +39,24 @@ func TestSkill(t *testing.T) {
 	k.get("change", "id", "pdf-forms").is(404)
 }
 
-// TestSwitch: the owner disables and enables a skill, and nobody else; what cannot be done is said.
+// TestSwitch: the owner disables, enables, pins and unpins a skill, and nobody else; what cannot be done is said.
 func TestSwitch(t *testing.T) {
 	var k *kit
 	with := func(complete func(o *web.Options)) {
 		k = open(t, few(), func(_ *repertoire.Config, o *web.Options) {
-			o.Switch = func(_ context.Context, name string, on bool) error {
+			o.Switch = func(name, agent string, on bool) error {
 				if name == "sort-songs" {
 					return errors.New("the file cannot be written")
 				}
-				p := new(repertoire.Policy)
-				if !on {
+				p, clerk := new(repertoire.Policy), *k.catalog.Config().Agents[0]
+				clerk.Pinned = nil
+				switch {
+				case agent != "" && on:
+					clerk.Pinned = []string{name}
+				case agent == "" && !on:
 					p.Disabled = []search.Ban{{Rules: repertoire.Rules{Names: []string{name}}}}
 				}
-				k.catalog.Owner().SetPolicy(p)
-				return nil
+				return k.catalog.Owner().SetRules(p, []*repertoire.Agent{&clerk})
 			}
 			complete(o)
 		})
@@ -68,10 +70,20 @@ func TestSwitch(t *testing.T) {
 	k.post("", "q", "fill in the fields of this PDF form").is(200).has("1 skill offered")
 	k.post("switch", "id", "sort-songs").is(200).has("Nothing was changed: the file cannot be written")
 	k.post("switch", "id", "nobody").is(404)
+	for range 2 { // to all, and to one agent
+		k.get("skill", "id", "sort-slides").is(200).has("Always offer it to", `<option value="clerk">`).lacks("Unpin")
+		k.post("switch", "id", "sort-slides", "agent", "clerk", "on", "1").is(303)
+		k.get("skill", "id", "sort-slides").is(200).has("Unpin for clerk", "clerk (pinned)").lacks("Always offer it to")
+		k.post("", "q", "fill in the fields of this PDF form", "agent", "clerk").is(200).has(">pinned</span>", "clerk: sort-slides, pdf-forms")
+		k.post("switch", "id", "sort-slides", "agent", "clerk").is(303)
+		k.post("switch", "id", "sort-slides", "agent", "nobody", "on", "1").is(400).has("there is no agent &#34;nobody&#34; here")
+		with(func(o *web.Options) { o.Agent = &repertoire.Agent{Name: "clerk"} })
+	}
+	k.get("skill", "id", "secret-plan").is(404)
 
 	with(func(o *web.Options) { o.Key, o.Check = "", bearers{"some": access.Caller{Agent: "clerk", Name: "bob"}} })
 	k.post("signin", "token", "some").is(303)
-	k.get("skill", "id", "pdf-forms").is(200).lacks("Disable for everybody")
+	k.get("skill", "id", "pdf-forms").is(200).lacks("Disable for everybody", "Always offer it to")
 	if status := k.post("switch", "id", "pdf-forms").Code; status == 303 || status == 200 {
 		t.Errorf("a caller who is not the owner may switch skills: %d", status)
 	}

@@ -7,7 +7,6 @@ package web
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -52,9 +51,10 @@ type Options struct {
 	// has neither.
 	Proposals *proposal.Box
 
-	// Switch disables a skill for everybody, or enables it again, where the user's configuration says
-	// so; nil means that the page cannot. Only the owner may.
-	Switch func(ctx context.Context, name string, on bool) error
+	// Switch changes the user's configuration: it disables a skill for everybody, or enables (on) it
+	// again; for an agent it pins (on) a skill, or unpins it. nil means that the page cannot. Only the
+	// owner may.
+	Switch func(name, agent string, on bool) error
 
 	// Usage is the log of what was offered and used; nil means none.
 	Usage *usage.Log

@@ -21,8 +21,9 @@ const webHelp = `Web shows the catalog in your browser: what a prompt would be o
 type it, and why; the skills with their files, versions and changes; what doctor
 finds; proposals to decide on; what was offered and loaded; what is disabled,
 pinned or stale. The page of a skill can disable it for everybody, as "skills
-disable" does. It serves until you interrupt it, and looks for changed skills
-on the configured schedule.
+disable" does, and pin it for an agent of the configuration, as "skills pin"
+does. It serves until you interrupt it, and looks for changed skills on the
+configured schedule.
 
 It listens on this machine only. The address that it prints and opens works
 once, in one browser, which stays signed in until the command ends; should
@@ -92,25 +93,30 @@ func runWeb(ctx context.Context, s *session, port int, open bool) error {
 	}))
 }
 
-// switchSkill disables a skill in the user's configuration, or enables it again, and returns what holds then.
-func (s *session) switchSkill(name string, on bool) (*repertoire.Policy, error) {
+// switchSkill changes the user's configuration as web.Options.Switch says, and returns what it is then.
+func (s *session) switchSkill(name, agent string, on bool) (repertoire.Config, error) {
 	r := config.Rule{Kind: config.KindName, Text: name}
-	err := s.changeConfig(func(e *config.Editor) error {
-		if !on {
-			_, err := e.Disable(r, config.Scope{})
-			return err
+	err := s.changeConfig(func(e *config.Editor) (err error) {
+		done := true
+		switch {
+		case agent != "" && on:
+			_, err = e.Pin(agent, name)
+		case agent != "":
+			_, err = e.Unpin(agent, name)
+		case on:
+			done, err = e.Enable(r, config.Scope{})
+		default:
+			_, err = e.Disable(r, config.Scope{})
 		}
-		done, err := e.Enable(r, config.Scope{})
 		if err == nil && !done {
 			err = fmt.Errorf("%s does not disable it by its name; \"skills why %s PROMPT\" says what does", e.File, name)
 		}
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return repertoire.Config{}, err
 	}
-	cfg, err := s.readConfig(false)
-	return cfg.Policy, err
+	return s.readConfig(false)
 }
 
 // openBrowser opens an address in the browser of the user.

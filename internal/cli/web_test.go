@@ -64,9 +64,12 @@ func TestWeb(t *testing.T) {
 	if status, _ := get(t, bare); status != http.StatusUnauthorized {
 		t.Errorf("another browser gets %d", status)
 	}
-	// The owner disables a skill, and enables it again: it is in the configuration, and holds at once.
-	for _, c := range []struct{ on, want string }{{"", "Not offered: "}, {"1", "Disable for everybody"}} {
-		form := neturl.Values{"id": {"post"}, "on": {c.on}}.Encode()
+	// The owner disables and enables a skill, and pins it: that is in the configuration, and holds at once.
+	for _, c := range []struct {
+		agent, on, want string
+		written         bool
+	}{{"", "", "Not offered: ", true}, {"", "1", "Disable for everybody", false}, {"keeper", "1", "Unpin for keeper", true}, {"keeper", "", "Always offer it to", false}} {
+		form := neturl.Values{"id": {"post"}, "agent": {c.agent}, "on": {c.on}}.Encode()
 		req, err := http.NewRequest("POST", bare+"switch", strings.NewReader(form))
 		must.Do(t, err)
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -76,11 +79,11 @@ func TestWeb(t *testing.T) {
 		body, err := io.ReadAll(resp.Body)
 		must.Do(t, errors.Join(err, resp.Body.Close()))
 		if resp.StatusCode != http.StatusOK || !strings.Contains(string(body), c.want) {
-			t.Errorf("on=%q: %d, no %q in %s", c.on, resp.StatusCode, c.want, body)
+			t.Errorf("%+v: %d in %s", c, resp.StatusCode, body)
 		}
 		data, err := os.ReadFile(os.Getenv("REPERTOIRE_CONFIG"))
-		if err != nil || strings.Contains(string(data), "post") != (c.on == "") {
-			t.Errorf("on=%q: the configuration is %s, %v", c.on, data, err)
+		if err != nil || strings.Contains(string(data), "post") != c.written {
+			t.Errorf("%+v: the configuration is %s, %v", c, data, err)
 		}
 	}
 	must.Do(t, cmd.Process.Signal(syscall.SIGTERM))

@@ -55,15 +55,15 @@ func Page(ctx context.Context, l net.Listener, o Options, started func(url, regi
 	return err
 }
 
-// switching returns what disables and enables skills for a page of the owner; nil means that nothing does.
-func (s *Server) switching() func(context.Context, string, bool) error {
+// switching returns what switches skills for a page of the owner; nil means that nothing does.
+func (s *Server) switching() func(name, agent string, on bool) error {
 	if s.opts.Switch == nil {
 		return nil
 	}
-	return func(_ context.Context, name string, on bool) error {
-		p, err := s.opts.Switch(name, on)
+	return func(name, agent string, on bool) error {
+		cfg, err := s.opts.Switch(name, agent, on)
 		if err == nil {
-			s.Catalog.Owner().SetPolicy(p)
+			err = s.Catalog.Owner().SetRules(cfg.Policy, cfg.Agents)
 		}
 		return err
 	}

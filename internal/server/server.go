@@ -53,9 +53,9 @@ type Options struct {
 	Executor   string
 	Unconfined bool
 
-	// Switch disables a skill in the user's configuration, or enables it again, and returns what holds
-	// then; nil means that the page cannot.
-	Switch func(name string, on bool) (*repertoire.Policy, error)
+	// Switch changes the user's configuration as web.Options.Switch says, and returns what it is then;
+	// nil means that the page cannot.
+	Switch func(name, agent string, on bool) (repertoire.Config, error)
 
 	// Find lets agents look for skills in the registries of the Settings, with find_skills.
 	Find bool

@@ -10,9 +10,9 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// TestSetPolicy: a policy that is replaced holds for the next question, also while others ask and the catalog
+// TestSetRules: a policy that is replaced holds for the next question, also while others ask and the catalog
 // is rescanned.
-func TestSetPolicy(t *testing.T) {
+func TestSetRules(t *testing.T) {
 	src, _ := folder(t, "team", docs("one", "two"))
 	c := open(t, repertoire.Config{Sources: []source.Source{src}, Schedule: repertoire.Never})
 	rescan(t, c)
@@ -27,7 +27,7 @@ func TestSetPolicy(t *testing.T) {
 		policy *repertoire.Policy
 		want   int
 	}{{none, 1}, {nil, 2}, {none, 1}} {
-		c.Owner().SetPolicy(tt.policy)
+		must.Do(t, c.Owner().SetRules(tt.policy, nil))
 		if n := offered(); n != tt.want {
 			t.Errorf("%d skills are offered, want %d", n, tt.want)
 		}
@@ -35,6 +35,9 @@ func TestSetPolicy(t *testing.T) {
 	rescan(t, c)
 	if n := offered(); n != 1 {
 		t.Errorf("after a rescan %d are offered", n)
+	}
+	agents := func(pinned ...string) []*repertoire.Agent {
+		return []*repertoire.Agent{{Name: "clerk", Pinned: pinned}}
 	}
 	var all sync.WaitGroup
 	for range 4 {
@@ -46,8 +49,14 @@ func TestSetPolicy(t *testing.T) {
 		})
 	}
 	for range 20 {
-		c.Owner().SetPolicy(none)
+		must.Do(t, c.Owner().SetRules(none, agents("two")))
 		rescan(t, c)
 	}
 	all.Wait()
+	if a, err := c.Agent("clerk"); err != nil || a.Pinned[0] != "two" || c.Config().Agents[0] != a {
+		t.Errorf("agent %+v, %v", a, err)
+	}
+	if err := c.Owner().SetRules(nil, append(agents(), agents()...)); err == nil || offered() != 1 {
+		t.Errorf("two agents of one name: %v, %d are offered", err, offered())
+	}
 }
