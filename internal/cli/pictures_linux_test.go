@@ -29,11 +29,11 @@ import (
 var update = flag.Bool("update", false, "draw docs/pictures/*.svg")
 
 // TestPictures: the pictures of the documents show what the commands of their sessions print, see
-// testdata/pictures.txtar. What a busy machine was late with may be right the next time.
+// testdata/pictures/sessions.txtar. What a busy machine was late with may be right the next time.
 func TestPictures(t *testing.T) {
 	testsize.Long(t)
 	t.Parallel()
-	sessions, err := txtar.ParseFile("testdata/pictures.txtar")
+	sessions, err := txtar.ParseFile("testdata/pictures/sessions.txtar")
 	must.Do(t, err)
 	var differ string
 	for attempt := range 3 {
@@ -54,7 +54,7 @@ func TestPictures(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("%stestdata/pictures.txtar says how pictures are drawn again", differ)
+	t.Errorf("%stestdata/pictures/sessions.txtar says how pictures are drawn again", differ)
 }
 
 // A row is a line of a picture.
