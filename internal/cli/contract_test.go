@@ -285,7 +285,7 @@ func TestJSON(t *testing.T) {
 		{"token add", []string{"token", "add", "ci"}, "secret token"},
 		{"token list", []string{"token", "list"}, "tokens"},
 		{"config show", []string{"config", "show"}, "settings"},
-		{"install", []string{"install", filepath.Join(home, ".agents", "skills", "cat")}, "changes dir done source"},
+		{"install", []string{"install", "--yes", filepath.Join(home, ".agents", "skills", "cat")}, "changes dir done source"},
 		{"update", []string{"update"}, "changes dir done"},
 		{"verify", []string{"verify"}, "dir ok skills unknown"},
 		{"remove", []string{"remove", "cat"}, "changes dir done"},

@@ -44,9 +44,11 @@ If the source has several skills, --skill names some by name or folder, and
 then get into place as a whole, or not at all. Install tells what may be wrong
 with a skill. If it tells nothing, the skill may still be unsafe.
 
-On a terminal, install asks before it writes, and what to do if a name is
-taken: rename, skip or replace. Elsewhere it does not ask, and a taken name is
-an error. If trust.keys is configured, only a repository's tag (name it with
+On a terminal, install asks before it writes, what to do if a name is taken
+(rename, skip or replace), and whether to go on if a skill of that name lies in
+another folder, because only one of them is offered. Elsewhere it does not ask:
+a taken name is an error, and a skill of that name in another folder needs
+--yes. If trust.keys is configured, only a repository's tag (name it with
 --ref) or an archive with a .minisig file that is signed with one of the keys
 is installed.
 
@@ -234,8 +236,8 @@ func (r *installRun) Resolve(_ context.Context, c *install.Change, may bool) (in
 // Approve implements install.Caller.
 func (r *installRun) Approve(ctx context.Context, changes []*install.Change) (bool, error) {
 	r.printPlan(changes)
-	if r.verb == "install" {
-		r.noteShadows(ctx, changes)
+	if ok, err := r.approveShadows(ctx, changes); !ok {
+		return false, err
 	}
 	switch {
 	case r.only:
@@ -255,27 +257,49 @@ func (r *installRun) Approve(ctx context.Context, changes []*install.Change) (bo
 	return true, nil
 }
 
-// noteShadows says which new skills have the name of one elsewhere: only one of them is offered.
-func (r *installRun) noteShadows(ctx context.Context, changes []*install.Change) {
-	c, err := r.open(ctx)
+// approveShadows reports whether new skills should be installed that have the name of one elsewhere, of which only
+// one is offered.
+func (r *installRun) approveShadows(ctx context.Context, changes []*install.Change) (bool, error) {
+	for _, shadow := range r.shadows(ctx, changes) {
+		switch {
+		case r.yes:
+			r.note("%s", shadow)
+		case r.user == nil:
+			return false, fmt.Errorf("%s; nothing was installed: nobody can be asked here (--name NAME gives the new one another name, --yes installs it as it is)", shadow)
+		case !r.user.agrees("%s; install it all the same?", shadow):
+			r.note("nothing was changed (--name NAME gives the new one another name)")
+			return false, errReported
+		}
+	}
+	return true, nil
+}
+
+// shadows says of each new skill that has the name of one elsewhere where they lie, and which is offered.
+func (r *installRun) shadows(ctx context.Context, changes []*install.Change) (shadows []string) {
+	adds := func(c *install.Change) bool { return c.Action == install.Add }
+	if !slices.ContainsFunc(changes, adds) {
+		return nil
+	}
+	c, err := r.openFresh(ctx, freshen)
 	if err != nil {
-		return // what is wrong with the catalog is not about this installation
+		return nil // what is wrong with the catalog is not about this installation
 	}
 	defer c.Catalog.Close()
-	list, err := c.List(ctx, nil, &repertoire.ListOptions{Held: true})
+	list, err := c.List(ctx, nil, &repertoire.ListOptions{Held: true, Shadowed: true})
 	if err != nil {
-		return
+		return nil
 	}
 	own := r.in.Dir()
 	for _, ch := range changes {
 		i := slices.IndexFunc(list, func(e repertoire.Entry) bool {
 			return words.NameKey(e.Name) == words.NameKey(ch.Name) && !regular.In(own, e.Location)
 		})
-		if i < 0 || ch.Action != install.Add {
-			continue
+		if i >= 0 && adds(ch) {
+			shadows = append(shadows, fmt.Sprintf("%s: %s has a skill of this name in %s, and the new one comes into %s: only %s will be offered",
+				ch.Name, list[i].Source, filepath.Dir(list[i].Location), filepath.Join(own, ch.Name), c.offeredOf(list[i].Source)))
 		}
-		r.note("%s: %s has a skill of this name in %s; only %s will be offered (--name NAME gives the new one another name)", ch.Name, list[i].Source, filepath.Dir(list[i].Location), c.offeredOf(list[i].Source))
 	}
+	return shadows
 }
 
 // offeredOf says which of two skills of one name is offered, of which one is in the source with this label, and
@@ -291,7 +315,7 @@ func (c *catalog) offeredOf(label string) string {
 		}
 	}
 	switch {
-	case there == nil || installed == nil: // nothing is installed yet
+	case there == nil || installed == nil:
 		return "one of them"
 	case there.Priority > installed.Priority:
 		return "that one"
