@@ -128,7 +128,7 @@ func copied(t *testing.T) *demo {
 	d := &demo{dir: t.TempDir()}
 	errs := []error{os.Mkdir(d.file("deploy"), 0o700), os.CopyFS(d.file("testdata/skills/pdf-text-extraction"), os.DirFS("../testdata/skills/pdf-text-extraction")),
 		os.CopyFS(d.file("testdata/skills/csv-cleanup"), os.DirFS("../testdata/skills/csv-cleanup"))}
-	for _, name := range []string{"demo", "compose.yaml", "Caddyfile"} {
+	for _, name := range []string{"demo", "compose.yaml", "node-config.yaml", "Caddyfile"} {
 		data, err := os.ReadFile(name)
 		errs = append(errs, err, os.WriteFile(d.file("deploy/"+name), data, 0o700))
 	}
@@ -362,6 +362,9 @@ func (e *engine) skills(s types.ServiceConfig) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(e.Program, args...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + data, "PGSSLMODE=" + *s.Environment["PGSSLMODE"], "PGPASSFILE=" + pgpass}
+	for _, c := range s.Configs {
+		cmd.Env = append(cmd.Env, "REPERTOIRE_CONFIG="+e.project.Configs[c.Source].File)
+	}
 	return cmd, nil
 }
 
