@@ -37,16 +37,11 @@ type table struct {
 	refused time.Time // when the database last refused lines; zero means that it takes them
 }
 
-func newTable(lines store.UsageLog, log *slog.Logger) *table { return &table{lines: lines, log: log} }
-
 // add has a line wait. It goes without what only learning needs: from the vector of a prompt somebody
 // might guess the prompt.
 func (t *table) add(now time.Time, l line) {
 	l.Model, l.Vector, l.Hash = "", nil, ""
-	data, err := json.Marshal(l)
-	if err != nil {
-		return // unreachable: a line has texts and numbers
-	}
+	data, _ := json.Marshal(l) // no error: a line has texts and numbers
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -83,15 +78,15 @@ func (t *table) run(ctx context.Context) {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.Background(), tableLast)
 			defer cancel()
-			if err := t.send(last); err != nil && !errors.Is(err, store.ErrReadOnly) {
+			if _, err := t.send(last); err != nil && !errors.Is(err, store.ErrReadOnly) {
 				t.mu.Lock()
 				defer t.mu.Unlock()
 				t.log.Error("lines of the log of usage are lost", "lines", len(t.waiting), "error", err)
 			}
 			return
 		}
-		switch err := t.send(ctx); {
-		case err == nil && away:
+		switch sent, err := t.send(ctx); {
+		case err == nil && sent && away:
 			away = false
 			t.log.Warn("the log of usage is kept in the database again")
 		case err != nil && ctx.Err() == nil && !away:
@@ -105,19 +100,20 @@ func (t *table) run(ctx context.Context) {
 	}
 }
 
-// send sends all lines that wait. What the database refuses is forgotten: it would refuse it again.
-func (t *table) send(ctx context.Context) error {
-	for {
+// send sends all lines that wait; sent is false if there are none. What the database refuses is forgotten:
+// it would refuse it again.
+func (t *table) send(ctx context.Context) (sent bool, err error) {
+	for ; ; sent = true {
 		t.mu.Lock()
 		batch := t.waiting[:min(len(t.waiting), tableBatch)]
 		t.mu.Unlock()
 		if len(batch) == 0 {
-			return nil
+			return sent, nil
 		}
 		err := t.lines.AddUsage(ctx, batch)
 		refused := errors.Is(err, store.ErrReadOnly)
 		if err != nil && !refused {
-			return err
+			return sent, err
 		}
 		t.mu.Lock()
 		for _, l := range batch {
@@ -129,7 +125,7 @@ func (t *table) send(ctx context.Context) error {
 		}
 		t.mu.Unlock()
 		if refused {
-			return err
+			return false, err
 		}
 	}
 }

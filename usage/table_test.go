@@ -1,8 +1,10 @@
 package usage
 
 import (
+	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -88,7 +90,7 @@ func TestNodesWait(t *testing.T) {
 	st.Break(errors.New("the server is gone"))
 	e := Event{Kind: Offered, Caller: "ann"}
 	must.Do(t, l.Add(e))
-	if err := waits.send(t.Context()); err == nil {
+	if _, err := waits.send(t.Context()); err == nil {
 		t.Error("the lines are sent")
 	}
 	if _, err := l.Stats(t.Context(), time.Time{}, "", nil); err == nil {
@@ -112,7 +114,12 @@ func TestNodesWait(t *testing.T) {
 		t.Errorf("%d lines wait, of %d; %d are lost; logged %s", len(waits.waiting), kept, lost, log)
 	}
 	st.Break(nil)
-	must.Do(t, waits.send(t.Context()))
+	if sent, err := waits.send(t.Context()); err != nil || !sent {
+		t.Error(sent, err)
+	}
+	if sent, err := waits.send(t.Context()); err != nil || sent {
+		t.Error("of nothing:", sent, err)
+	}
 	if n := strings.Count(dataOf(t, st), "\n"); n != kept+10-lost || waits.size != 0 {
 		t.Errorf("%d lines are there, and %d bytes wait", n, waits.size)
 	}
@@ -125,7 +132,7 @@ func TestNodesRefused(t *testing.T) {
 	waits := l.table.idle()
 	for range 3 {
 		must.Do(t, l.Add(Event{Kind: Offered}))
-		if err := waits.send(t.Context()); err != nil && !errors.Is(err, store.ErrReadOnly) {
+		if _, err := waits.send(t.Context()); err != nil && !errors.Is(err, store.ErrReadOnly) {
 			t.Error(err)
 		}
 	}
@@ -138,3 +145,25 @@ func TestNodesRefused(t *testing.T) {
 		t.Error("a line does not wait for rights that may have changed")
 	}
 }
+
+// BenchmarkAdd: what a prompt waits for, with and without a table of all nodes.
+func BenchmarkAdd(b *testing.B) {
+	e := Event{Kind: Offered, Client: "mcp", Caller: "ann", Session: "s", Skills: Named("pdf", "csv"), Prompt: "merge them", Vector: make([]float32, 256), Model: "m"}
+	for name, shared := range map[string]store.UsageLog{"folder": nil, "nodes": nowhere{}} {
+		b.Run(name, func(b *testing.B) {
+			l := New(b.TempDir(), Options{Shared: shared})
+			defer l.Close()
+			for i := 0; b.Loop(); i++ {
+				if i%10_000 == 0 { // before the month is full
+					must.Do(b, os.RemoveAll(l.dir))
+				}
+				must.Do(b, l.Add(e))
+			}
+		})
+	}
+}
+
+// nowhere is a log of usage that keeps no lines.
+type nowhere struct{ store.UsageLog }
+
+func (nowhere) AddUsage(context.Context, []store.UsageLine) error { return nil }

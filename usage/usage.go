@@ -60,7 +60,7 @@ func New(state string, o Options) *Log {
 		l.now = time.Now
 	}
 	if o.Shared != nil {
-		l.table = newTable(o.Shared, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
+		l.table = &table{lines: o.Shared, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
 	}
 	return l
 }

@@ -78,9 +78,7 @@ func Open(name string, o *Options) (*Log, error) {
 	}
 	l.opts.Logger = cmp.Or(l.opts.Logger, slog.New(slog.DiscardHandler))
 	if name == "-" {
-		if l.opts.Stderr == nil {
-			l.opts.Stderr = os.Stderr
-		}
+		l.opts.Stderr = cmp.Or[io.Writer](l.opts.Stderr, os.Stderr)
 		go l.write(nil)
 		return l, nil
 	}

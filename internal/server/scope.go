@@ -49,13 +49,15 @@ func (s *Server) server(scope *repertoire.Agent, observe func(usage.Event), load
 	return mcpserver.New(s.Catalog, o), nil
 }
 
-// noteUse notes an event in the log of usage.
+// noteUse notes an event in the log of usage. Why it cannot, such as that a month is full, it says once.
 func (s *Server) noteUse(e usage.Event) {
 	if e.Because == string(intent.Empty) {
 		return // nobody has typed it
 	}
 	if err := s.opts.Usage.Add(e); err != nil {
-		s.opts.Logger.Warn("usage is not noted", "error", err)
+		if text := err.Error(); s.unnoted.Swap(text) != text {
+			s.opts.Logger.Warn("usage is not noted", "error", err)
+		}
 	}
 }
 

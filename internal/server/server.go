@@ -79,6 +79,8 @@ type Server struct {
 	tokens  *access.Shared                      // of the shared catalog; nil without one
 	heard   chan struct{}                       // holds a value if tokens of the shared catalog may have changed
 
+	unnoted atomic.Value // the text of the last error of the log of usage
+
 	room *scripts.Limits // what the sessions of all scopes take
 	ran  agent.Metrics   // which scripts ran
 }
