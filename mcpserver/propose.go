@@ -19,7 +19,7 @@ const proposeNewText = `Propose a new skill, for a person to decide on. No skill
 
 // proposals are the tools that propose changes of skills, and those that decide on them.
 type proposals struct {
-	*proposal.Box
+	proposal.Desk
 	opts *Options
 }
 
@@ -120,16 +120,17 @@ func noteProposal(ctx context.Context, p proposal.Proposal) {
 	e.Skills, e.Proposal = usage.Named(p.Skill), p.ID
 }
 
-// who returns who calls a tool: the agent whose scope is served, or else the caller, or else
+// who returns who calls a tool: the caller, or else the agent whose scope is served, or else
 // the client as it names itself.
 func (p *proposals) who(ctx context.Context) proposal.Who {
-	if a := p.opts.Agent; a != nil {
-		return proposal.Who{Agent: a, Name: a.Name}
-	}
+	a := p.opts.Agent
 	req := requestOf(ctx).call
 	client, caller := clientOf(req)
-	if caller != "" {
-		return proposal.Who{Name: "token " + caller}
+	switch {
+	case caller != "":
+		return proposal.ByToken(a, caller)
+	case a != nil:
+		return proposal.Who{Agent: a, Name: a.Name}
 	}
 	if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
 		return proposal.Who{Name: "client " + line(p.ClientInfo.Name, maxName)}

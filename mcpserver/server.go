@@ -81,7 +81,7 @@ type Options struct {
 
 	// Proposals keeps what agents propose; nil means that there are no tools for it.
 	// Reviews adds the tools that decide on it.
-	Proposals *proposal.Box
+	Proposals proposal.Desk
 	Reviews   bool
 
 	// Runs are the tools that run scripts of skills; nil means that there are none.

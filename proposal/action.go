@@ -72,9 +72,10 @@ func (b *Box) complete(ctx context.Context, act *action) error {
 	if ids, err := b.ids(waiting); err != nil {
 		return err
 	} else if slices.Contains(ids, act.Proposal) {
-		p, err := read(filepath.Join(b.dir, waiting, act.Proposal))
+		p, err := readInfo(filepath.Join(b.dir, waiting, act.Proposal))
 		if err == nil {
-			err = b.close(&p, StateApproved, act.Who, act.Reason)
+			p.decided(StateApproved, act.Who, act.Reason, b.now())
+			err = b.decide(ctx, &p)
 		}
 		if err != nil {
 			return err

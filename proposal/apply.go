@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -245,20 +246,23 @@ func excerpt(line string) string { return strconv.Quote(tidy.Shorten(tidy.Line(l
 
 // unified returns the diff between the files of a skill before and after a change, as this
 // package keeps it: every line number is right.
-func unified(before, after Files) string {
+func unified(before, after Files) string { return unifiedIn("", before, after) }
+
+// unifiedIn is unified for a skill in a folder, such as of its repository.
+func unifiedIn(dir string, before, after Files) string {
 	var b strings.Builder
 	for _, name := range changed(before, after) {
 		old, was := before[name]
 		now, is := after[name]
-		from, to := "a/"+name, "b/"+name
+		from, to := "a/"+path.Join(dir, name), "b/"+path.Join(dir, name)
 		fmt.Fprintf(&b, "diff --git %s %s\n", from, to)
 		if !was {
-			if from = devNull; now.Mode&0o111 != 0 {
-				b.WriteString("new file mode 100755\n")
-			}
+			from = devNull
+			fmt.Fprintf(&b, "new file mode 100%o\n", shared(now))
 		}
 		if !is {
 			to = devNull
+			fmt.Fprintf(&b, "deleted file mode 100%o\n", shared(old))
 		}
 		switch body := udiff.Unified(from, to, string(old.Data), string(now.Data)); {
 		case is && (source.IsBinary(old.Data) || source.IsBinary(now.Data)):

@@ -230,7 +230,7 @@ func (b *Box) pastOf(ctx context.Context, a *search.Agent, id string) (*past, se
 
 // Record keeps a skill as it is now as a version, which begins its history if it has none.
 func (b *Box) Record(ctx context.Context, who Who, id string) (log Log, err error) {
-	err = b.locked(ctx, func(ctx context.Context) error {
+	err = b.hold(ctx, func(ctx context.Context) error {
 		p, _, err := b.pastOf(ctx, who.Agent, id)
 		if err != nil {
 			return err
@@ -246,8 +246,6 @@ func (b *Box) Record(ctx context.Context, who Who, id string) (log Log, err erro
 	return log, err
 }
 
-func (b *Box) now() time.Time { return b.opts.Now().UTC().Truncate(time.Second) }
-
 // Rescan keeps what has become of the skills that have a history, and returns their names.
 // Call it after a rescan that found changes. What cannot be read is the error, after the
 // others.
@@ -259,7 +257,7 @@ func (b *Box) Rescan(ctx context.Context) (edited []string, err error) {
 		}
 		return nil, err
 	}
-	err = b.locked(ctx, func(ctx context.Context) error {
+	err = b.hold(ctx, func(ctx context.Context) error {
 		var errs []error
 		for _, e := range entries {
 			name, err := b.rescan(ctx, filepath.Join(b.history, e.Name()))
@@ -291,7 +289,7 @@ func (b *Box) rescan(ctx context.Context, dir string) (name string, err error) {
 
 // Revert makes a skill what a version of it was. That is a new version.
 func (b *Box) Revert(ctx context.Context, who Who, id, version string) (log Log, err error) {
-	err = b.locked(ctx, func(ctx context.Context) error {
+	err = b.hold(ctx, func(ctx context.Context) error {
 		p, e, err := b.pastOf(ctx, who.Agent, id)
 		if err != nil {
 			return err

@@ -65,10 +65,17 @@ type Proposal struct {
 	BaseText string    `yaml:"base_text,omitempty" json:"base_text,omitempty"` // digest of its SKILL.md
 	Made     time.Time `yaml:"made" json:"made"`
 	Agent    string    `yaml:"agent,omitempty" json:"agent,omitempty"` // who made it; "" means that nobody said
+	Why      string    `yaml:"why,omitempty" json:"why,omitempty"`     // first line of the justification, shortened; "" of older ones
 	State    State     `yaml:"state" json:"state"`
 	Reason   string    `yaml:"reason,omitempty" json:"reason,omitempty"` // why it was decided so
 	By       string    `yaml:"by,omitempty" json:"by,omitempty"`         // who decided
 	Decided  time.Time `yaml:"decided,omitempty" json:"decided,omitzero"`
+
+	// Of a proposal in a shared catalog.
+	Dir     string    `yaml:"dir,omitempty" json:"dir,omitempty"` // of the skill in its source
+	Digest  string    `yaml:"-" json:"digest,omitempty"`          // of an approved skill with the change
+	Applied time.Time `yaml:"-" json:"applied,omitzero"`          // when the change was made where the skill comes from
+	Where   string    `yaml:"-" json:"where,omitempty"`           // it is there, for people
 }
 
 // A Who says who asks.
@@ -77,10 +84,21 @@ type Who struct {
 	Name  string        // for the record; "" means unknown
 }
 
+// ByToken returns who bears the token of a name, whatever door they come through; "" means that
+// nobody knows.
+func ByToken(a *search.Agent, name string) Who {
+	if name != "" {
+		name = "token " + name
+	}
+	return Who{a, name}
+}
+
 // A Change is a proposed change of a skill.
 type Change struct {
 	Skill         string // its ID
-	Diff          string // unified, as a model writes it
+	Diff          string // unified, as a model writes it; "" if there is a Text
+	Text          string // the whole SKILL.md as it is to be
+	Seen          string // TextDigest of the SKILL.md of which somebody made Text; "" means any
 	Justification string
 	Evidence      string // "" means none
 }

@@ -6,9 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -29,13 +27,14 @@ const (
 	maxDiff          = 256 << 10 // bytes
 	maxJustification = 16 << 10
 	maxEvidence      = 64 << 10
+	maxWhy           = 200 // characters of a proposal's Why
 	maxNewFiles      = 64
 	maxNewBytes      = 1 << 20 // of all files of a new skill
 )
 
 // ProposeUpdate keeps a proposal to change a skill. A proposal that is there already, even if
 // it was rejected, is returned as it is.
-func (b *Box) ProposeUpdate(ctx context.Context, who Who, c Change) (Proposal, error) {
+func (b *inbox) ProposeUpdate(ctx context.Context, who Who, c Change) (Proposal, error) {
 	e, err := b.catalog.Lookup(ctx, c.Skill, who.Agent)
 	if err != nil {
 		return Proposal{}, err
@@ -50,12 +49,8 @@ func (b *Box) ProposeUpdate(ctx context.Context, who Who, c Change) (Proposal, e
 	if err != nil {
 		return Proposal{}, fmt.Errorf("reading skill %s: %w", e.ID, err)
 	}
-	changes, err := parseDiff(c.Diff, false)
-	if err != nil {
-		return Proposal{}, err
-	}
-	name := folderName(&e)
-	after, err := apply(before, changes, name, false)
+	name := folderName(e.Dir(), e.Name)
+	after, err := c.onto(before, name)
 	if err != nil {
 		return Proposal{}, err
 	}
@@ -72,16 +67,40 @@ func (b *Box) ProposeUpdate(ctx context.Context, who Who, c Change) (Proposal, e
 			base[name] = f
 		}
 	}
-	p := Proposal{Kind: KindUpdate, Skill: e.ID, Source: e.Source, Base: digest, BaseText: e.TextDigest}
-	kept := Files{
-		diffFile: {Data: []byte(unified(before, after))},
-		whyFile:  {Data: []byte(c.Justification)},
+	p := Proposal{Kind: KindUpdate, Skill: e.ID, Source: e.Source, Dir: e.Dir(), Base: digest, BaseText: e.TextDigest}
+	return b.keep(ctx, who, record{p, c.Justification, c.Evidence, unified(before, after), base})
+}
+
+// onto returns the files of a skill with the change.
+func (c *Change) onto(files Files, folder string) (Files, error) {
+	if c.Text == "" {
+		changes, err := parseDiff(c.Diff, false)
+		if err != nil {
+			return nil, err
+		}
+		return apply(files, changes, folder, false)
 	}
-	return b.keep(ctx, who, p, kept, c.Evidence, baseDir, base)
+	after := maps.Clone(files)
+	for _, name := range skill.FileNames {
+		old, ok := files[name]
+		if !ok {
+			continue
+		}
+		if sum := sha256.Sum256(old.Data); c.Seen != "" && !strings.HasSuffix(c.Seen, hex.EncodeToString(sum[:])) {
+			return nil, refuse("the skill has changed since you opened it; open it again and make your change there")
+		}
+		text := strings.ReplaceAll(c.Text, "\r\n", "\n") // as browsers send lines
+		if newText(string(old.Data)).crlf {
+			text = strings.ReplaceAll(text, "\n", "\r\n")
+		}
+		after[name] = File{[]byte(text), old.Mode}
+		return after, nil
+	}
+	return nil, refuse("the skill has no %s", skill.FileNames[0])
 }
 
 // ProposeNew keeps a proposal to add a skill.
-func (b *Box) ProposeNew(ctx context.Context, who Who, n Addition) (Proposal, error) {
+func (b *inbox) ProposeNew(ctx context.Context, who Who, n Addition) (Proposal, error) {
 	if err := checkTexts(n.Justification, n.Evidence); err != nil {
 		return Proposal{}, err
 	}
@@ -100,8 +119,8 @@ func (b *Box) ProposeNew(ctx context.Context, who Who, n Addition) (Proposal, er
 	if err := valid(nil, files, n.Name); err != nil {
 		return Proposal{}, err
 	}
-	p := Proposal{Kind: KindNew, Skill: n.Name}
-	return b.keep(ctx, who, p, Files{whyFile: {Data: []byte(n.Justification)}}, n.Evidence, filesDir, files)
+	p := Proposal{Kind: KindNew, Skill: n.Name, Dir: n.Name}
+	return b.keep(ctx, who, record{p, n.Justification, n.Evidence, "", files})
 }
 
 // checkTexts checks what a person will read of a proposal.
@@ -217,7 +236,7 @@ func (s spellings) add(file string) (other string) {
 }
 
 // current reads a skill as it is now, with its digest.
-func (b *Box) current(ctx context.Context, e *search.Entry) (Files, string, error) {
+func (b *inbox) current(ctx context.Context, e *search.Entry) (Files, string, error) {
 	if err := b.checkAlone(ctx, e); err != nil {
 		return nil, "", err
 	}
@@ -233,7 +252,7 @@ func (b *Box) current(ctx context.Context, e *search.Entry) (Files, string, erro
 
 // checkAlone returns an error for a skill whose folder has other skills: a change replaces the
 // folder.
-func (b *Box) checkAlone(ctx context.Context, e *search.Entry) error {
+func (b *inbox) checkAlone(ctx context.Context, e *search.Entry) error {
 	src, err := b.source(e.Source)
 	if err != nil || e.Dir() != "." {
 		return nil // what else is wrong shows when its files are read
@@ -245,72 +264,64 @@ func (b *Box) checkAlone(ctx context.Context, e *search.Entry) error {
 }
 
 // folderName returns the name of the folder of a skill; its own for one at the top of a source.
-func folderName(e *search.Entry) string {
-	if base := filepath.Base(filepath.FromSlash(e.Dir())); base != "." {
+func folderName(dir, name string) string {
+	if base := path.Base(dir); base != "." {
 		return base
 	}
-	return e.Name
+	return name
 }
 
 // keep keeps a proposal, unless it is there already or there are too many.
-func (b *Box) keep(ctx context.Context, who Who, p Proposal, kept Files, evidence, sub string, files Files) (Proposal, error) {
-	if evidence != "" {
-		kept[proofFile] = File{Data: []byte(evidence)}
-	}
-	p.Agent, p.State, p.Made = who.Name, StateOpen, b.opts.Now().UTC().Truncate(time.Second)
-	sum := sumOf(&p, kept[diffFile].Data, files)
+func (b *inbox) keep(ctx context.Context, who Who, r record) (Proposal, error) {
+	p := &r.Proposal
+	p.Agent, p.State, p.Made, p.Why = who.Name, StateOpen, b.now(), tidy.Shorten(tidy.Line(firstLine(r.Justification)), maxWhy)
+	sum := sumOf(&r)
 	seconds := strconv.FormatInt(p.Made.Unix(), 36)
 	p.ID = strings.Repeat("0", max(0, idTime-len(seconds))) + seconds + "-" + sum
-	err := b.locked(ctx, func(ctx context.Context) error {
-		old, ok, err := b.admit(&p, sum)
+	err := b.shelf.hold(ctx, func(ctx context.Context) error {
+		old, ok, err := b.admit(ctx, p, sum)
 		if err != nil {
 			return err
 		}
 		if ok {
-			p = old
+			*p = old
 			return nil
 		}
-		return b.write(&p, kept, sub, files)
+		return b.shelf.add(ctx, &r)
 	})
-	return p, err
+	return *p, err
 }
 
 // sumOf returns the start of a digest of what is proposed.
-func sumOf(p *Proposal, diff []byte, files Files) string {
+func sumOf(r *record) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %q\n", p.Kind, p.Skill, p.Base, diff)
-	for _, name := range changed(nil, files) {
-		fmt.Fprintf(h, "%q %o %q\n", name, shared(files[name]), files[name].Data)
+	fmt.Fprintf(h, "%q %q %q %q\n", r.Kind, r.Skill, r.Base, []byte(r.Diff))
+	for _, name := range changed(nil, r.Files) {
+		fmt.Fprintf(h, "%q %o %q\n", name, shared(r.Files[name]), r.Files[name].Data)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:idSum]
 }
 
 // admit returns the same proposal if there is one, or an error if there are too many.
-func (b *Box) admit(p *Proposal, sum string) (old Proposal, ok bool, err error) {
+func (b *inbox) admit(ctx context.Context, p *Proposal, sum string) (old Proposal, ok bool, err error) {
 	hourAgo := p.Made.Add(-time.Hour).Unix()
+	recent := func(id string) bool {
+		made, _ := strconv.ParseInt(id[:idTime], 36, 64) // 0 is long ago
+		return made >= hourAgo
+	}
 	mine, open := 0, 0
-	for _, state := range []string{waiting, decided} {
-		ids, err := b.ids(state)
-		if err != nil {
-			return old, false, err
+	list, _ := b.shelf.list(ctx, func(id string, waits bool) bool { // a damaged one, which List reports, is no other
+		if waits {
+			open++
 		}
-		if state == waiting {
-			open = len(ids)
-		}
-		for _, id := range ids {
-			made, _ := strconv.ParseInt(id[:idTime], 36, 64) // 0 is long ago
-			same := strings.HasSuffix(id, "-"+sum)
-			if !same && made < hourAgo {
-				continue
-			}
-			other, err := read(filepath.Join(b.dir, state, id))
-			switch {
-			case err != nil: // a damaged one, which List reports
-			case same && other.State != StateApproved && other.Skill == p.Skill && other.Base == p.Base:
-				return other, true, nil
-			case made >= hourAgo && other.Agent == p.Agent:
-				mine++
-			}
+		return recent(id) || strings.HasSuffix(id, "-"+sum)
+	})
+	for _, other := range list {
+		switch {
+		case strings.HasSuffix(other.ID, "-"+sum) && other.State != StateApproved && other.Skill == p.Skill && other.Base == p.Base:
+			return other, true, nil
+		case recent(other.ID) && other.Agent == p.Agent:
+			mine++
 		}
 	}
 	switch {
@@ -320,40 +331,4 @@ func (b *Box) admit(p *Proposal, sum string) (old Proposal, ok bool, err error) 
 		err = refuse("%w: %d in an hour by %q; propose more later", ErrTooMany, mine, p.Agent)
 	}
 	return old, false, err
-}
-
-// ids returns the IDs of the proposals in a state.
-func (b *Box) ids(state string) (list []string, err error) {
-	entries, err := os.ReadDir(filepath.Join(b.dir, state))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for _, e := range entries {
-		if isID(e.Name()) {
-			list = append(list, e.Name())
-		}
-	}
-	return list, err
-}
-
-// write writes the folder of a new proposal, which nobody sees before it is complete.
-func (b *Box) write(p *Proposal, kept Files, sub string, files Files) error {
-	young := filepath.Join(b.dir, ".new")
-	if err := os.RemoveAll(young); err != nil {
-		return err
-	}
-	err := writeFiles(young, kept, private)
-	if err == nil && len(files) > 0 {
-		err = writeFiles(filepath.Join(young, sub), files, private)
-	}
-	if err == nil {
-		err = writeYAML(filepath.Join(young, infoFile), p)
-	}
-	if err == nil {
-		err = os.Rename(young, filepath.Join(b.dir, waiting, p.ID))
-	}
-	if err != nil {
-		return fmt.Errorf("keeping the proposal: %w", errors.Join(err, os.RemoveAll(young)))
-	}
-	return nil
 }

@@ -40,6 +40,16 @@ func waits(t *testing.T) (top string, c one, b *Box, p Proposal) {
 	return top, c, b, p
 }
 
+// planOf returns what approving a proposal would do.
+func planOf(t *testing.T, b *Box, p Proposal) *plan {
+	t.Helper()
+	r, err := b.read(t.Context(), p.ID)
+	must.Do(t, err)
+	plan, err := b.plan(t.Context(), nil, &r, "")
+	must.Do(t, err)
+	return plan
+}
+
 // TestRecover: whenever a process is killed while it makes a change, the next one finds the
 // skill as it was with a proposal that waits, or as it is to be with one that is approved.
 func TestRecover(t *testing.T) {
@@ -80,8 +90,7 @@ func TestRecover(t *testing.T) {
 		}},
 	} {
 		top, c, b, p := waits(t)
-		plan, err := b.plan(t.Context(), nil, filepath.Join(b.dir, waiting, p.ID), &p, "")
-		must.Do(t, err)
+		plan := planOf(t, b, p)
 		act := &plan.action
 		act.Why = "New is better."
 		will := *act
@@ -91,7 +100,7 @@ func TestRecover(t *testing.T) {
 		must.Do(t, writeYAML(filepath.Join(b.dir, swapFile), act))
 		must.Do(t, x.kill(b, act, plan.trial.Before, plan.trial.After))
 
-		b, err = Open(b.dir, c, nil)
+		b, err := Open(b.dir, c, nil)
 		must.Do(t, err)
 		list, err := b.List(t.Context(), nil, true)
 		must.Do(t, err)
@@ -120,8 +129,7 @@ func TestRecover(t *testing.T) {
 // TestEditedMeanwhile: an edit that comes just before the folders are swapped is not lost.
 func TestEditedMeanwhile(t *testing.T) {
 	_, c, b, p := waits(t)
-	plan, err := b.plan(t.Context(), nil, filepath.Join(b.dir, waiting, p.ID), &p, "")
-	must.Do(t, err)
+	plan := planOf(t, b, p)
 	must.Do(t, plan.prepare(t.Context(), plan.trial.Before, plan.trial.After))
 	must.Do(t, os.WriteFile(filepath.Join(c.folder, "run.sh"), []byte("edited\n"), 0o755))
 	if err := plan.finish(t.Context()); err == nil {

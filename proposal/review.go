@@ -1,16 +1,12 @@
 package proposal
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
+	"time"
 
-	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -40,16 +36,13 @@ type Approval struct {
 }
 
 // Show returns a proposal. If it waits, Show checks what it would do now.
-func (b *Box) Show(ctx context.Context, a *search.Agent, id string) (Shown, error) {
-	folder, p, err := b.find(ctx, a, id)
-	if err != nil {
-		return Shown{}, err
-	}
-	s := Shown{Proposal: p}
-	if err := s.readTexts(folder); err != nil || p.State != StateOpen {
+func (b *inbox) Show(ctx context.Context, a *search.Agent, id string) (Shown, error) {
+	r, err := b.find(ctx, a, id)
+	s := r.shown()
+	if err != nil || r.State != StateOpen {
 		return s, err
 	}
-	plan, err := b.plan(ctx, a, folder, &p, "")
+	plan, err := b.plan(ctx, a, &r, "")
 	if err != nil {
 		if ctx.Err() != nil {
 			return s, err
@@ -62,25 +55,6 @@ func (b *Box) Show(ctx context.Context, a *search.Agent, id string) (Shown, erro
 	return s, err
 }
 
-// readTexts reads the texts of the proposal in a folder.
-func (s *Shown) readTexts(folder string) error {
-	for name, text := range map[string]*string{whyFile: &s.Justification, proofFile: &s.Evidence, diffFile: &s.Diff} {
-		data, err := os.ReadFile(filepath.Join(folder, name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		*text = string(data)
-	}
-	if s.Kind == KindNew {
-		files, err := readKept(filepath.Join(folder, filesDir))
-		if err != nil {
-			return err
-		}
-		s.Diff = unified(nil, files)
-	}
-	return nil
-}
-
 // A plan is what approving a proposal would do.
 type plan struct {
 	action
@@ -91,11 +65,11 @@ type plan struct {
 }
 
 // plan works out what approving a proposal does now. to is Approval.To.
-func (b *Box) plan(ctx context.Context, a *search.Agent, folder string, p *Proposal, to string) (*plan, error) {
-	if p.Kind == KindNew {
-		return b.planNew(ctx, a, folder, p, to)
+func (b *inbox) plan(ctx context.Context, a *search.Agent, r *record, to string) (*plan, error) {
+	if r.Kind == KindNew {
+		return b.planNew(ctx, a, r, to)
 	}
-	e, err := b.catalog.Lookup(ctx, p.Skill, a)
+	e, err := b.catalog.Lookup(ctx, r.Skill, a)
 	if err != nil {
 		if _, held := errors.AsType[*search.HeldError](err); !held {
 			err = fmt.Errorf("the skill is gone: %w", err)
@@ -106,131 +80,60 @@ func (b *Box) plan(ctx context.Context, a *search.Agent, folder string, p *Propo
 	if err != nil {
 		return nil, fmt.Errorf("reading skill %s: %w", e.ID, err)
 	}
-	base, err := readKept(filepath.Join(folder, baseDir))
+	name := folderName(e.Dir(), e.Name)
+	after, err := r.onto(now, name)
 	if err != nil {
 		return nil, err
 	}
-	diff, err := os.ReadFile(filepath.Join(folder, diffFile))
-	if err != nil {
-		return nil, err
-	}
-	changes, err := parseDiff(string(diff), true)
-	if err != nil {
-		return nil, err
-	}
-	proposed, err := apply(base, changes, "", true)
-	if err != nil {
-		return nil, err
-	}
-	after, err := merge3(base, now, proposed)
-	if err != nil {
-		return nil, err
-	}
-	name := folderName(&e)
-	if err := valid(now, after, name); err != nil {
-		return nil, err
-	}
-	plan := &plan{moved: digest != p.Base, trial: Trial{Name: name, Source: e.Source, Dir: e.Dir(), Before: now, After: after}}
-	plan.action = action{Skill: e.Name, Proposal: p.ID, swap: swap{Was: digest}}
-	return plan, b.place(plan, &e, to)
+	plan := &plan{moved: digest != r.Base, trial: Trial{Name: name, Source: e.Source, Dir: e.Dir(), Before: now, After: after}}
+	plan.action = action{Skill: e.Name, Proposal: r.ID, swap: swap{Was: digest}}
+	return plan, b.ground.place(plan, &e, to)
 }
 
-// place decides which folder a changed skill goes to.
-func (b *Box) place(plan *plan, e *search.Entry, to string) (err error) {
-	if to != "" {
-		plan.Was = ""
-		for name, f := range plan.trial.After {
-			plan.trial.After[name] = File{f.Data, shared(f)}
+// onto returns the files of a skill with the change of a proposal. now are its files, and name
+// is the name of its folder; now is nil for a new skill.
+func (r *record) onto(now Files, name string) (Files, error) {
+	if r.Kind == KindNew {
+		files, err := cleanFiles(r.Files) // a person may have edited them
+		for name, f := range files {
+			files[name] = File{f.Data, shared(f)}
 		}
-		plan.Folder, err = newFolder(to, plan.trial.Name)
-		return err
+		if err == nil {
+			err = valid(nil, files, r.Skill)
+		}
+		return files, err
 	}
-	plan.Folder, _ = folderOf(e) // Locked says why not
-	plan.locked = b.Locked(e)
-	if plan.locked != nil {
-		plan.notes = append(plan.notes, plan.locked.Error())
+	changes, err := parseDiff(r.Diff, true)
+	if err != nil {
+		return nil, err
 	}
-	if b.isInstalled(plan.Folder) {
-		plan.notes = append(plan.notes, "the skill is installed: once it is changed, \"skills update --verify\" reports it, and an update asks about it")
+	proposed, err := apply(r.Files, changes, "", true)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	after, err := merge3(r.Files, now, proposed)
+	if err == nil {
+		err = valid(now, after, name)
+	}
+	return after, err
 }
 
 // planNew works out where a new skill goes.
-func (b *Box) planNew(ctx context.Context, a *search.Agent, folder string, p *Proposal, to string) (*plan, error) {
-	files, err := readKept(filepath.Join(folder, filesDir))
+func (b *inbox) planNew(ctx context.Context, a *search.Agent, r *record, to string) (*plan, error) {
+	files, err := r.onto(nil, r.Skill)
 	if err != nil {
 		return nil, err
 	}
-	if files, err = cleanFiles(files); err != nil { // a person may have edited them
-		return nil, err
+	plan := &plan{trial: Trial{Name: r.Skill, Dir: r.Skill, After: files}}
+	plan.action = action{Skill: r.Skill, Proposal: r.ID}
+	if _, err := b.catalog.Lookup(ctx, r.Skill, a); err == nil {
+		plan.notes = append(plan.notes, fmt.Sprintf("there is a skill %s by now: only one of the two is offered", r.Skill))
 	}
-	for name, f := range files {
-		files[name] = File{f.Data, shared(f)}
-	}
-	if err := valid(nil, files, p.Skill); err != nil {
-		return nil, err
-	}
-	plan := &plan{trial: Trial{Name: p.Skill, Dir: p.Skill, After: files}}
-	plan.action = action{Skill: p.Skill, Proposal: p.ID}
-	if _, err := b.catalog.Lookup(ctx, p.Skill, a); err == nil {
-		plan.notes = append(plan.notes, fmt.Sprintf("there is a skill %s by now: only one of the two is offered", p.Skill))
-	}
-	if to = cmp.Or(to, b.opts.UserDir); to == "" {
-		plan.locked = refuse("%w: no folder for new skills is known; name one with --to", ErrLocked)
-		return plan, nil
-	}
-	plan.Folder, err = newFolder(to, p.Skill)
-	return plan, err
-}
-
-// newFolder returns the path of a folder that is to be made in another one.
-func newFolder(to, name string) (string, error) {
-	to, err := filepath.Abs(to)
-	if err != nil {
-		return "", err
-	}
-	folder := filepath.Join(regular.Real(to), name)
-	if _, err := os.Lstat(folder); err == nil {
-		return "", fmt.Errorf("%w: %w; name another folder with --to", ErrLocked, &fs.PathError{Op: "making", Path: folder, Err: fs.ErrExist})
-	}
-	return folder, nil
-}
-
-// Locked says why a skill cannot be changed where it is, so that a proposal has to go to
-// another folder; nil means that it can.
-func (b *Box) Locked(e *search.Entry) error {
-	folder, err := folderOf(e)
-	return cmp.Or(b.mayChange(e, folder), err)
-}
-
-// mayChange reports why a skill must not be changed where it is.
-func (b *Box) mayChange(e *search.Entry, folder string) error {
-	kind := ""
-	if src, err := b.source(e.Source); err == nil {
-		kind = src.Info().Kind
-	}
-	switch {
-	case kind == source.KindBundled:
-		return refuse("%w: %s is compiled in; --to makes a changed copy in a folder of yours", ErrLocked, e.ID)
-	case folder == "":
-		return nil
-	case isBelow(folder, b.opts.Fetched...):
-		return refuse("%w: %s is fetched from elsewhere, and the next fetch would undo the change; --to makes a changed copy in a folder of yours", ErrLocked, e.ID)
-	}
-	return nil
-}
-
-func (b *Box) isInstalled(folder string) bool {
-	if folder == "" || b.opts.Installed == "" || !isBelow(folder, b.opts.Installed) {
-		return false
-	}
-	_, err := os.Lstat(filepath.Join(b.opts.Installed, "skills.lock"))
-	return err == nil
+	return plan, b.ground.place(plan, nil, to)
 }
 
 // check says what a change does to a skill: findings that it did not have, and its prompts.
-func (b *Box) check(ctx context.Context, plan *plan) (*Checked, error) {
+func (b *inbox) check(ctx context.Context, plan *plan) (*Checked, error) {
 	c := Checked{OK: true, Findings: []skill.Problem{}}
 	if b.opts.Check != nil {
 		var err error
@@ -242,63 +145,50 @@ func (b *Box) check(ctx context.Context, plan *plan) (*Checked, error) {
 }
 
 // Approve makes the change of a proposal that waits, all of it or nothing, and keeps the
-// version. It fails with a *ConflictError if the skill was changed where the proposal changes
+// version; of a shared catalog it only says that the change is to be made, see Shared.Apply.
+// It fails with a *ConflictError if the skill was changed where the proposal changes
 // it, with ErrLocked if the skill must stay as it is, and with ErrFails if the check fails.
 // An agent cannot approve its own proposals.
-func (b *Box) Approve(ctx context.Context, who Who, id string, o Approval) (s Shown, err error) {
-	folder, p, plan, err := b.planned(ctx, who, id, o.To)
+func (b *inbox) Approve(ctx context.Context, who Who, id string, o Approval) (s Shown, err error) {
+	r, plan, err := b.planned(ctx, who, id, o.To)
 	if err != nil {
 		return s, err
 	}
-	s = Shown{Proposal: p, Moved: plan.moved, Notes: plan.notes}
-	if err := s.readTexts(folder); err != nil {
-		return s, err
-	}
+	s = r.shown()
+	s.Moved, s.Notes = plan.moved, plan.notes
 	// Check without the lock: it may take long.
 	if s.Check, err = b.check(ctx, plan); err != nil {
 		return s, err
 	}
 	if !s.Check.OK && !o.Force {
-		return s, refuse("%w: \"skills proposals show %s\" says why", ErrFails, p.ID)
+		return s, refuse("%w: \"skills proposals show %s\" says why", ErrFails, r.ID)
 	}
 	if o.Confirm != nil && !o.Confirm(s) {
 		return s, ErrDeclined
 	}
-	err = b.locked(ctx, func(ctx context.Context) error {
-		_, _, again, err := b.planned(ctx, who, id, o.To)
+	err = b.shelf.hold(ctx, func(ctx context.Context) error {
+		r, again, err := b.planned(ctx, who, id, o.To)
 		if err != nil {
 			return err
 		}
 		if again.Was != plan.Was || len(changed(again.trial.After, plan.trial.After)) > 0 {
 			return refusal{source.ErrChanged}
 		}
-		again.Who, again.Why, again.Reason = who.Name, firstLine(s.Justification), o.Reason
-		if err := b.change(ctx, &again.action, again.before(), again.trial.After); err != nil {
-			return err
-		}
-		s.Proposal, err = read(filepath.Join(b.dir, decided, p.ID))
+		s.Proposal, err = b.ground.carryOut(ctx, again, &r, who, o)
 		return err
 	})
 	return s, err
 }
 
 // planned returns the plan of a proposal that somebody may approve.
-func (b *Box) planned(ctx context.Context, who Who, id, to string) (folder string, p Proposal, plan *plan, err error) {
-	if folder, p, err = b.toDecide(ctx, who, id); err != nil {
-		return folder, p, nil, err
+func (b *inbox) planned(ctx context.Context, who Who, id, to string) (r record, plan *plan, err error) {
+	if r, err = b.toDecide(ctx, who, id); err != nil {
+		return r, nil, err
 	}
-	if plan, err = b.plan(ctx, who.Agent, folder, &p, to); err == nil {
+	if plan, err = b.plan(ctx, who.Agent, &r, to); err == nil {
 		err = plan.locked
 	}
-	return folder, p, plan, err
-}
-
-// before returns the files in the folder that is changed; nil for a new one.
-func (p *plan) before() Files {
-	if p.Was == "" {
-		return nil
-	}
-	return p.trial.Before
+	return r, plan, err
 }
 
 // firstLine returns the first line of a text that says something.
@@ -312,40 +202,36 @@ func firstLine(s string) string {
 }
 
 // toDecide returns a proposal on which somebody may decide.
-func (b *Box) toDecide(ctx context.Context, who Who, id string) (string, Proposal, error) {
-	folder, p, err := b.find(ctx, who.Agent, id)
+func (b *inbox) toDecide(ctx context.Context, who Who, id string) (record, error) {
+	r, err := b.find(ctx, who.Agent, id)
 	switch {
 	case err != nil:
-	case p.State != StateOpen:
-		err = refuse("the proposal %s is %s already", p.ID, p.State)
-	case who.Agent != nil && p.Agent == who.Name:
-		err = refuse("%s made the proposal %s itself; somebody else must decide on it", who.Name, p.ID)
+	case r.State != StateOpen:
+		err = refuse("the proposal %s is %s already", r.ID, r.State)
+	case who.Agent != nil && r.Agent == who.Name:
+		err = refuse("%s made the proposal %s itself; somebody else must decide on it", who.Name, r.ID)
 	}
-	return folder, p, err
+	return r, err
 }
 
 // Reject keeps a proposal that waits as rejected, with the reason.
-func (b *Box) Reject(ctx context.Context, who Who, id, reason string) (p Proposal, err error) {
-	err = b.locked(ctx, func(ctx context.Context) error {
-		_, found, err := b.toDecide(ctx, who, id)
+func (b *inbox) Reject(ctx context.Context, who Who, id, reason string) (p Proposal, err error) {
+	err = b.shelf.hold(ctx, func(ctx context.Context) error {
+		r, err := b.toDecide(ctx, who, id)
 		if err != nil {
 			return err
 		}
 		if strings.TrimSpace(reason) == "" || len(reason) > maxJustification {
 			return refuse("a reason is needed, of at most %d bytes: whoever proposed it learns from it", maxJustification)
 		}
-		p = found
-		return b.close(&p, StateRejected, who.Name, reason)
+		p = r.Proposal
+		p.decided(StateRejected, who.Name, reason, b.now())
+		return b.shelf.decide(ctx, &p)
 	})
 	return p, err
 }
 
-// close writes how a proposal was decided on, and moves it.
-func (b *Box) close(p *Proposal, s State, by, reason string) error {
-	p.State, p.By, p.Reason, p.Decided = s, by, reason, b.now()
-	folder := filepath.Join(b.dir, waiting, p.ID)
-	if err := writeYAML(filepath.Join(folder, infoFile), p); err != nil {
-		return err
-	}
-	return os.Rename(folder, filepath.Join(b.dir, decided, p.ID))
+// decided sets how a proposal was decided on.
+func (p *Proposal) decided(s State, by, reason string, at time.Time) {
+	p.State, p.By, p.Reason, p.Decided = s, by, reason, at
 }

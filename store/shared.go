@@ -133,3 +133,26 @@ type UsageLog interface {
 	// ForgetUsage removes all lines.
 	ForgetUsage(ctx context.Context) error
 }
+
+// A Proposal is a proposed change of a skill. What it says is the business of package proposal.
+type Proposal struct {
+	ID    string
+	Waits bool   // for a decision
+	Info  []byte // what is known of it
+	Text  []byte // the rest, which does not change
+}
+
+// Proposals keeps proposed changes, and what was decided about them, for all machines. They are
+// part of the catalog's truth, and no change of it. As with a UsageLog, an engine may let nodes write
+// them, who else may only read.
+type Proposals interface {
+	// Proposals returns all proposals without their Text, ordered by ID.
+	Proposals(ctx context.Context) ([]Proposal, error)
+	// Proposal returns a whole proposal. If there is none, the error wraps fs.ErrNotExist.
+	Proposal(ctx context.Context, id string) (Proposal, error)
+	// AddProposal adds a proposal. If there is one of its ID, the error wraps fs.ErrExist.
+	AddProposal(ctx context.Context, p Proposal) error
+	// SetProposal replaces Waits and Info of a proposal. If its Info is not was, because
+	// somebody else was faster, or there is none of its ID, the error wraps ErrStale.
+	SetProposal(ctx context.Context, p Proposal, was []byte) error
+}

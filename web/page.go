@@ -45,6 +45,9 @@ func (hs *handlers) list() []page {
 			page{path: "change", name: "change", in: "catalog", title: "Change", owner: true, get: hs.getChange},
 			page{path: "proposals", name: "proposals", title: "Proposals", owner: true, get: hs.getProposals},
 			page{path: "proposal", name: "proposal", in: "proposals", title: "Proposal", owner: true, get: hs.getProposal, post: hs.postProposal})
+		if hs.opts.Propose {
+			list = append(list, page{path: "propose", name: "propose", in: "proposals", title: "Propose", known: true, get: hs.getDraft, post: hs.postDraft})
+		}
 	}
 	return list
 }
@@ -56,9 +59,9 @@ type page struct {
 	title string // in the navigation and of the window
 	in    string // name of the page whose entry in the navigation stands for this page; "" means that it has its own
 
-	// whole says that only those who see the whole catalog may see the page, and owner that
-	// only the owner of the catalog may.
-	whole, owner bool
+	// whole says that only those who see the whole catalog may see the page, owner that only
+	// the owner of the catalog may, and known that only the owner and bearers of a token may.
+	whole, owner, known bool
 
 	get  handler
 	post handler // what its forms do; nil means that it has none
@@ -96,11 +99,14 @@ type visit struct {
 
 // may reports whether a visitor may see a page.
 func (v *visit) may(p *page) bool {
-	return (v.owner || !p.owner) && (v.scope == nil || !p.whole)
+	return (v.owner || !p.owner) && (v.scope == nil || !p.whole) && (!p.known || v.known())
 }
 
+// known reports whether the visitor has said who it is.
+func (v *visit) known() bool { return v.owner || v.signedIn }
+
 // who returns the visitor for records.
-func (v *visit) who() proposal.Who { return proposal.Who{Agent: v.scope, Name: v.name} }
+func (v *visit) who() proposal.Who { return proposal.ByToken(v.scope, v.name) }
 
 // seeing returns the scope for questions about a single skill: the owner also sees skills
 // that are held back.
@@ -173,7 +179,7 @@ func (s *Site) serve(p page) http.HandlerFunc {
 			return
 		}
 		if !v.may(&p) {
-			s.fail(w, v, &statusError{http.StatusForbidden, errors.New("this page is only for the owner of the catalog")})
+			s.fail(w, v, &statusError{http.StatusForbidden, errors.New("this page is only for the owner of the catalog, or for bearers of a token")})
 			return
 		}
 		if r.Method == http.MethodPost {

@@ -16,13 +16,16 @@ import (
 // proposalList is what the page of proposals shows.
 type proposalList struct {
 	Waiting, Decided []proposal.Proposal // the newest first
+	Shared           bool                // the catalog is
+	Propose          bool                // the visitor may propose
 	Problem          string              // of single proposals, which are left out; "" means none
 }
 
 // getProposals lists the proposed changes of skills.
 func (hs *handlers) getProposals(v *visit) (answer, error) {
 	list, err := hs.opts.Proposals.List(v.Context(), v.scope, true)
-	d := proposalList{}
+	_, shared := hs.opts.Proposals.(*proposal.Shared)
+	d := proposalList{Shared: shared, Propose: hs.opts.Propose}
 	if err != nil { // of single proposals: the others are listed
 		d.Problem = v.message(err)
 	}
@@ -41,9 +44,11 @@ func (hs *handlers) getProposals(v *visit) (answer, error) {
 type proposalView struct {
 	proposal.Shown
 	Lines   []diffLine
-	Seen    string // identifies what the visitor sees, see seen
-	Draft   string // the reason that the visitor has given
-	Problem string // why the decision was not carried out; "" means that there was none
+	Roots   []string // to one of which a new skill of a shared catalog goes
+	Shared  bool     // the catalog is
+	Seen    string   // identifies what the visitor sees, see seen
+	Draft   string   // the reason that the visitor has given
+	Problem string   // why the decision was not carried out; "" means that there was none
 }
 
 // Fails reports whether a change may be made only although its check fails.
@@ -59,6 +64,9 @@ func (hs *handlers) proposal(v *visit, problem string) (answer, error) {
 		return answer{}, err
 	}
 	d := proposalView{Shown: p, Lines: linesOf(p.Diff), Seen: seen(&p), Draft: v.PostFormValue("reason"), Problem: problem}
+	if _, d.Shared = hs.opts.Proposals.(*proposal.Shared); d.Shared && p.Kind == proposal.KindNew {
+		d.Roots = hs.catalog.Labels()
+	}
 	return answer{data: d, title: p.Skill + ": proposal " + p.ID}, nil
 }
 
@@ -79,7 +87,7 @@ func (hs *handlers) postProposal(v *visit) (answer, error) {
 		return answer{}, refuse("no action %q: approve or reject", action)
 	}
 	hs.observe(v, usage.Event{Kind: usage.Proposed, Call: "/ui/" + action, Skills: usage.Named(skill), Proposal: id, Failed: err != nil})
-	if action == "approve" && err == nil {
+	if _, shared := hs.opts.Proposals.(*proposal.Shared); action == "approve" && err == nil && !shared {
 		if _, err = hs.catalog.Owner().Rescan(v.Context(), nil); err != nil {
 			return hs.proposal(v, "the change is made, but the catalog is as before: "+v.message(err))
 		}
@@ -97,8 +105,8 @@ func (hs *handlers) postProposal(v *visit) (answer, error) {
 func (hs *handlers) approve(v *visit, id, reason string) (skill string, err error) {
 	stale := false
 	p, err := hs.opts.Proposals.Approve(v.Context(), v.who(), id, proposal.Approval{
-		Reason: reason,
-		Force:  v.PostFormValue("force") != "",
+		Reason: reason, To: v.PostFormValue("to"),
+		Force: v.PostFormValue("force") != "",
 		Confirm: func(p proposal.Shown) bool {
 			stale = seen(&p) != v.PostFormValue("seen")
 			return !stale

@@ -31,6 +31,7 @@ type skillPage struct {
 	Seen           []reader           // the configured agents that see it
 	Unpinned       bool               // some of Seen have it not pinned
 
+	Proposes bool   // the visitor may propose a change
 	Switches bool   // the visitor may disable and enable the skill, and pin it for those who see it
 	Problem  string // why that was not done
 
@@ -69,6 +70,7 @@ func (hs *handlers) getSkill(v *visit) (answer, error) {
 	}
 	p := &skillPage{Entry: e, Explains: v.scope == nil, Prompt: v.PostFormValue("q")}
 	p.Status, p.Reason = e.Status()
+	p.Proposes = hs.opts.Propose && hs.opts.Proposals != nil && v.known()
 	p.Switches = hs.opts.Switch != nil && v.owner && (e.State == search.Offered || e.State == search.Disabled)
 	if p.Explains && p.Prompt != "" {
 		if p.Why, err = hs.why(v, e.ID, p.Prompt); err != nil {

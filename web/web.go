@@ -49,7 +49,10 @@ type Options struct {
 
 	// Proposals are the proposed changes and the history of skills; nil means that the site
 	// has neither.
-	Proposals *proposal.Box
+	Proposals proposal.Desk
+
+	// Propose lets those who are known propose changes.
+	Propose bool
 
 	// Switch changes the user's configuration: it disables a skill for everybody, or enables (on) it
 	// again; for an agent it pins (on) a skill, or unpins it. nil means that the page cannot. Only the

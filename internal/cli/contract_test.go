@@ -289,7 +289,7 @@ func TestJSON(t *testing.T) {
 		{"update", []string{"update"}, "changes dir done"},
 		{"verify", []string{"verify"}, "dir ok skills unknown"},
 		{"remove", []string{"remove", "cat"}, "changes dir done"},
-		{"propose", []string{"propose", "cat", "--diff", "cat.diff", "--why", "Better."}, "agent base base_text id kind made skill source state"},
+		{"propose", []string{"propose", "cat", "--diff", "cat.diff", "--why", "Better."}, "agent base base_text dir id kind made skill source state why"},
 		{"proposals", []string{"proposals"}, "proposals waiting"},
 		{"history", []string{"history", "cat", "--record"}, "folder skill versions"},
 		{"version", []string{"version"}, "date go platform revision version"},

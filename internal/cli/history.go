@@ -37,12 +37,16 @@ func newHistoryCommand(e env) *cobra.Command {
 		Example:           "  skills proposals history pdf-forms\n  skills proposals history pdf-forms --record",
 		Args:              args(1, 1),
 		ValidArgsFunction: e.first(skillNames),
-		RunE: e.onProposals(func(ctx context.Context, s *session, c *catalog, box *proposal.Box, args []string) (err error) {
+		RunE: e.onProposals(func(ctx context.Context, s *session, c *catalog, desk proposal.Desk, args []string) (err error) {
 			var log proposal.Log
 			if record {
+				box, failed := boxOf(desk)
+				if failed != nil {
+					return failed
+				}
 				log, err = box.Record(ctx, c.who(), args[0])
 			} else {
-				log, err = box.History(ctx, c.agent, args[0])
+				log, err = desk.History(ctx, c.agent, args[0])
 			}
 			if err != nil {
 				return err
@@ -84,7 +88,11 @@ func newRevertCommand(e env) *cobra.Command {
 		Example:           "  skills proposals revert pdf-forms 3",
 		Args:              args(2, 2),
 		ValidArgsFunction: e.first(skillNames),
-		RunE: e.onProposals(func(ctx context.Context, s *session, c *catalog, box *proposal.Box, args []string) error {
+		RunE: e.onProposals(func(ctx context.Context, s *session, c *catalog, desk proposal.Desk, args []string) error {
+			box, err := boxOf(desk)
+			if err != nil {
+				return err
+			}
 			if !s.confirmed(yes, "make %s what it was in version %s?", args[0], args[1]) {
 				return errReported
 			}
@@ -105,8 +113,8 @@ func newRevertCommand(e env) *cobra.Command {
 // recordEdits keeps what has become of skills that have a history.
 func recordEdits(ctx context.Context, s *session, c *catalog) {
 	var edited []string
-	box, err := ownersBox(s, c)
-	if err == nil {
+	desk, err := ownersDesk(s, c)
+	if box, ok := desk.(*proposal.Box); ok {
 		edited, err = box.Rescan(ctx)
 	}
 	for _, name := range edited {

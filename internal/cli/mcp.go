@@ -246,8 +246,8 @@ func runMCP(ctx context.Context, s *session, o mcpOptions) error {
 	if err := s.serverOptions(&o.Options); err != nil {
 		return err
 	}
-	if o.Config.Store != nil && (o.Propose || o.Run) {
-		return &usageError{"skills mcp", errors.New("--allow-proposals and --allow-run need folders of this machine, which a shared catalog does not have")}
+	if o.Config.Store != nil && o.Run {
+		return &usageError{"skills mcp", errors.New("--allow-run needs folders of this machine, which a shared catalog does not have")}
 	}
 	if o.http.Addr != "" {
 		o.Usage, o.http.Stderr = nodeLog(&o.Config, o.Logger), s.stderr

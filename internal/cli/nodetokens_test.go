@@ -38,14 +38,7 @@ func TestTokensOfNodes(t *testing.T) {
 	a := serveHTTP(t)
 	b := serveHTTP(t)
 	for _, s := range []*httpServer{a, b} {
-		s.healthy(t)
-		begin := time.Now()
-		for status := 0; status != http.StatusOK; { // it is starting until it knows the tokens
-			var body string
-			if status, body = get(t, strings.TrimSuffix(s.url, "/mcp")+"/readyz"); time.Since(begin) > time.Minute {
-				t.Fatalf("%d, %s", status, body)
-			}
-		}
+		s.ready(t)
 	}
 	// until waits until a node answers a token with a status.
 	until := func(s *httpServer, secret string, want int) time.Duration {
@@ -97,6 +90,19 @@ func TestTokensOfNodes(t *testing.T) {
 	}
 	if status, body := get(t, strings.TrimSuffix(b.url, "/mcp")+"/readyz"); status != http.StatusOK || !strings.Contains(body, `"state":"stale"`) {
 		t.Errorf("%d, %s", status, body)
+	}
+}
+
+// ready waits until a node has skills and knows the tokens.
+func (s *httpServer) ready(t *testing.T) {
+	t.Helper()
+	s.healthy(t)
+	begin := time.Now()
+	for status := 0; status != http.StatusOK; {
+		var body string
+		if status, body = get(t, strings.TrimSuffix(s.url, "/mcp")+"/readyz"); time.Since(begin) > time.Minute {
+			t.Fatalf("%d, %s", status, body)
+		}
 	}
 }
 

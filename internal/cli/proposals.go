@@ -28,6 +28,8 @@ agents ("skills mcp --allow-proposals") and people make.
   skills proposals propose NAME          propose a change, or a new skill
   skills proposals history NAME          list the versions of a skill
   skills proposals revert NAME VERSION   go back to one of them
+  skills proposals apply        bring what is approved to its repositories
+  skills proposals patch ID     print it as a patch
 
 An ID may be cut short. What a proposal would do is checked: the changed skill
 follows the specification, "skills doctor" finds nothing that was not there
@@ -42,12 +44,18 @@ compiled in or fetched stays; --to FOLDER makes a changed copy there. A new
 skill goes to your folder (user_dir in the configuration, or ~/.agents/skills)
 or to FOLDER. History shows what was changed, and revert undoes it.
 
+A shared catalog (--store) keeps its proposals in the database, for all its
+machines. There approve only says that a change is to be made; apply and patch
+make it where the skill is pushed from. A new skill goes to the only root, or to
+the one whose label --to names.
+
 When the output is piped, each line of the list holds id, state, kind, skill,
 agent and time, separated by tabs.
 
 --json prints the list as an object with waiting (how many wait) and proposals,
-a list of objects with id, kind, skill, source, base, base_text, made, agent,
-state, reason, by and decided, as propose prints them. For one proposal it
+a list of objects with id, kind, skill, source, dir, base, base_text, made, why,
+agent, state, reason, by and decided, as propose prints them, and of a shared
+catalog digest, applied (when) and where. For one proposal it
 prints these and justification, evidence, diff, conflict (why it does not fit
 the skill as it is), moved (the skill was changed since), notes, and check: an
 object with ok, findings (rule, severity, path, line, message, hint) and bench:
@@ -100,25 +108,25 @@ func newProposalsCommand(e env) *cobra.Command {
 			}
 			return nil
 		}),
-		RunE: e.onProposals(func(ctx context.Context, s *session, c *catalog, box *proposal.Box, args []string) error {
+		RunE: e.onProposals(func(ctx context.Context, s *session, c *catalog, desk proposal.Desk, args []string) error {
 			if len(args) < 2 {
-				return listProposals(ctx, s.screen, c, box, d.all)
+				return listProposals(ctx, s.screen, c, desk, d.all)
 			}
-			return decide(ctx, s, c, box, args[0], args[1], &d)
+			return decide(ctx, s, c, desk, args[0], args[1], &d)
 		}),
 	}
-	cmd.AddCommand(newProposeCommand(e), newHistoryCommand(e), newRevertCommand(e))
+	cmd.AddCommand(newProposeCommand(e), newHistoryCommand(e), newRevertCommand(e), newApplyCommand(e), newPatchCommand(e))
 	f := cmd.Flags()
 	f.BoolVar(&d.all, "all", false, "list also what was decided on")
-	f.StringVar(&d.to, "to", "", "approve: make the skill in this `folder`")
+	f.StringVar(&d.to, "to", "", "approve: make the skill in this `folder`; of a shared catalog, a new one in the root with this label")
 	f.StringVar(&d.reason, "reason", "", "approve, reject: why, as `text`")
 	f.BoolVar(&d.force, "force", false, "approve: although the check fails")
 	f.BoolVarP(&d.yes, "yes", "y", false, "approve: do not ask")
 	return cmd
 }
 
-func listProposals(ctx context.Context, ui *screen, c *catalog, box *proposal.Box, all bool) error {
-	list, err := box.List(ctx, c.agent, all)
+func listProposals(ctx context.Context, ui *screen, c *catalog, desk proposal.Desk, all bool) error {
+	list, err := desk.List(ctx, c.agent, all)
 	if err != nil {
 		ui.note("%v", err) // of single proposals: the others are listed
 	}
@@ -136,12 +144,12 @@ func listProposals(ctx context.Context, ui *screen, c *catalog, box *proposal.Bo
 }
 
 // decide does what is to be done with one proposal.
-func decide(ctx context.Context, s *session, c *catalog, box *proposal.Box, action, id string, d *decision) error {
+func decide(ctx context.Context, s *session, c *catalog, desk proposal.Desk, action, id string, d *decision) error {
 	switch action {
 	case approveAction:
-		return approve(ctx, s, c, box, id, d)
+		return approve(ctx, s, c, desk, id, d)
 	case rejectAction:
-		p, err := box.Reject(ctx, c.who(), id, d.reason)
+		p, err := desk.Reject(ctx, c.who(), id, d.reason)
 		if err == nil && s.json {
 			return s.printJSON(p)
 		}
@@ -150,7 +158,7 @@ func decide(ctx context.Context, s *session, c *catalog, box *proposal.Box, acti
 		}
 		return err
 	}
-	shown, err := box.Show(ctx, c.agent, id)
+	shown, err := desk.Show(ctx, c.agent, id)
 	if err != nil {
 		return err
 	}
@@ -165,7 +173,7 @@ func decide(ctx context.Context, s *session, c *catalog, box *proposal.Box, acti
 	return err
 }
 
-func approve(ctx context.Context, s *session, c *catalog, box *proposal.Box, id string, d *decision) error {
+func approve(ctx context.Context, s *session, c *catalog, desk proposal.Desk, id string, d *decision) error {
 	o := proposal.Approval{To: d.to, Reason: d.reason, Force: d.force}
 	if !d.yes {
 		user := s.reader()
@@ -179,9 +187,15 @@ func approve(ctx context.Context, s *session, c *catalog, box *proposal.Box, id 
 			return user.agrees("make this change?")
 		}
 	}
-	done, err := box.Approve(ctx, c.who(), id, o)
+	done, err := desk.Approve(ctx, c.who(), id, o)
 	if err != nil {
 		return err
+	}
+	if _, ok := desk.(*proposal.Shared); ok {
+		if s.json {
+			return s.printJSON(done)
+		}
+		return s.printText(s.named(lineOf("Approved %s; \"skills proposals apply\" makes the change where %s is pushed from, and the next push brings it to everybody.", done.ID, done.Source)))
 	}
 	if _, err := s.rescan(ctx, c); err != nil {
 		s.note("the change is made, but the catalog is as before: %v", err)
@@ -231,8 +245,14 @@ func printProposal(ui *screen, s *proposal.Shown, texts bool) error {
 			by = ", proposed by " + s.Agent
 		}
 		b.WriteString(lineOf("%s: %s %s%s on %s, %s", s.ID, what, s.Skill, by, s.Made.Format(time.RFC3339), s.State))
+		if s.State != proposal.StateOpen && s.By != "" {
+			b.WriteString(lineOf("Decided by: %s on %s", s.By, s.Decided.Format(time.RFC3339)))
+		}
 		if s.Reason != "" {
 			b.WriteString(lineOf("Reason: %s", s.Reason))
+		}
+		if s.Where != "" {
+			b.WriteString(lineOf("Applied on %s: %s", s.Applied.Format(time.RFC3339), s.Where))
 		}
 		section(&b, "Why", quotedLines(s.Justification))
 		section(&b, "Evidence", quotedLines(s.Evidence))

@@ -29,10 +29,12 @@ which other skills than those in its scope do not exist.
 A proposal is a folder below proposals/open in $REPERTOIRE_STATE, or the folder
 repertoire in your state folder, with files that you can read and change.
 
---json prints an object with id, kind (update, new), skill, source, base and
-base_text (digests of the skill and of its SKILL.md when it was proposed), made
-(when), agent, state (open; or, if the same was decided on before, rejected),
-and then reason, by (who decided) and decided (when).`
+--json prints an object with id, kind (update, new), skill, source, dir (of the
+skill in its source), base and base_text (digests of the skill and of its
+SKILL.md when it was proposed), made (when), agent, why (the first line), state
+(open; or, if the same was decided on before, rejected), and then reason, by
+(who decided) and decided (when). In a shared catalog it may also have digest
+(of the skill with an approved change), applied (when) and where.`
 
 func newProposeCommand(e env) *cobra.Command {
 	var diff, folder, why, evidence string
@@ -52,7 +54,7 @@ func newProposeCommand(e env) *cobra.Command {
 			}
 			return nil
 		}),
-		RunE: e.onProposals(func(ctx context.Context, s *session, c *catalog, box *proposal.Box, args []string) error {
+		RunE: e.onProposals(func(ctx context.Context, s *session, c *catalog, desk proposal.Desk, args []string) error {
 			proof, err := readText(ctx, s.screen, evidence)
 			if err != nil {
 				return err
@@ -63,12 +65,12 @@ func newProposeCommand(e env) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				p, err = box.ProposeUpdate(ctx, c.who(), proposal.Change{Skill: args[0], Diff: text, Justification: why, Evidence: proof})
+				p, err = desk.ProposeUpdate(ctx, c.who(), proposal.Change{Skill: args[0], Diff: text, Justification: why, Evidence: proof})
 				return printProposed(s.screen, p, err)
 			}
 			files, _, err := proposal.ReadFolder(ctx, folder)
 			if err == nil {
-				p, err = box.ProposeNew(ctx, c.who(), proposal.Addition{Name: args[0], Files: files, Justification: why, Evidence: proof})
+				p, err = desk.ProposeNew(ctx, c.who(), proposal.Addition{Name: args[0], Files: files, Justification: why, Evidence: proof})
 			}
 			return printProposed(s.screen, p, err)
 		}),
@@ -105,8 +107,8 @@ func printProposed(ui *screen, p proposal.Proposal, err error) error {
 	return ui.printText(ui.named(lineOf("Kept as %s, which waits for a decision; \"skills proposals show %s\" shows what it would do.", p.ID, p.ID)))
 }
 
-// ownersBox opens the proposals for a command.
-func ownersBox(s *session, c *catalog) (*proposal.Box, error) {
+// ownersDesk opens the proposals for a command.
+func ownersDesk(s *session, c *catalog) (proposal.Desk, error) {
 	settings, err := s.settings()
 	if err != nil {
 		return nil, err
@@ -114,14 +116,31 @@ func ownersBox(s *session, c *catalog) (*proposal.Box, error) {
 	return check.OpenOwners(c.Catalog, &settings)
 }
 
+// ownersBox is ownersDesk for what only a catalog of folders has.
+func ownersBox(s *session, c *catalog) (*proposal.Box, error) {
+	desk, err := ownersDesk(s, c)
+	if err != nil {
+		return nil, err
+	}
+	return boxOf(desk)
+}
+
+func boxOf(desk proposal.Desk) (*proposal.Box, error) {
+	box, ok := desk.(*proposal.Box)
+	if !ok {
+		return nil, errors.New("the catalog is shared: change its skills where they are pushed from, or propose a change")
+	}
+	return box, nil
+}
+
 // onProposals is onCatalog for a command about proposals.
-func (e env) onProposals(do func(ctx context.Context, s *session, c *catalog, box *proposal.Box, args []string) error) func(*cobra.Command, []string) error {
+func (e env) onProposals(do func(ctx context.Context, s *session, c *catalog, desk proposal.Desk, args []string) error) func(*cobra.Command, []string) error {
 	return e.onCatalog(func(ctx context.Context, s *session, c *catalog, args []string) error {
-		box, err := ownersBox(s, c)
+		desk, err := ownersDesk(s, c)
 		if err != nil {
 			return err
 		}
-		return do(ctx, s, c, box, args)
+		return do(ctx, s, c, desk, args)
 	})
 }
 

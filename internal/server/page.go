@@ -37,7 +37,7 @@ func Page(ctx context.Context, l net.Listener, o Options, started func(url, regi
 	// path is one that no other server can know.
 	key, prefix := rand.Text(), "/"+strings.ToLower(rand.Text()[:12])+"/"
 	site, err := web.New(s.Catalog, &web.Options{
-		Prefix: prefix, Key: key, Agent: s.agent, Proposals: box, Usage: o.Usage, Ignore: o.Settings.Ignore, Logger: s.opts.Logger,
+		Prefix: prefix, Key: key, Agent: s.agent, Proposals: box, Propose: true, Usage: o.Usage, Ignore: o.Settings.Ignore, Logger: s.opts.Logger,
 		Switch: s.switching(),
 	})
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Server) ownersRegistry(secret, base string, next http.Handler) http.Han
 // everybody may look. The log may be nil.
 func (s *Server) page(check access.Checker, written *audit.Log) (http.Handler, error) {
 	o := web.Options{
-		Prefix: "/ui/", Check: check, Reviewer: s.opts.Reviewer, Agent: s.agent, Proposals: s.box.Load(), Usage: s.opts.Usage, Ignore: s.opts.Settings.Ignore,
+		Prefix: "/ui/", Check: check, Reviewer: s.opts.Reviewer, Agent: s.agent, Proposals: s.proposals(), Propose: s.opts.Propose, Usage: s.opts.Usage, Ignore: s.opts.Settings.Ignore,
 		Observe: func(e usage.Event) { written.Add(e); s.noteUse(e) }, Logger: s.opts.Logger,
 	}
 	if s.agent != nil {

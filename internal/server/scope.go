@@ -44,7 +44,7 @@ func (s *Server) server(scope *repertoire.Agent, observe func(usage.Event), load
 		o.Find = f.Tool("skills")
 	}
 	if s.opts.Propose {
-		o.Proposals, o.Reviews = s.box.Load(), scope != nil && scope.Name == s.opts.Reviewer
+		o.Proposals, o.Reviews = s.proposals(), scope != nil && scope.Name == s.opts.Reviewer
 	}
 	return mcpserver.New(s.Catalog, o), nil
 }

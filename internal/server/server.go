@@ -75,7 +75,7 @@ type Server struct {
 	memory  *session.Memory
 	project *config.Project
 	servers atomic.Pointer[[]*mcpserver.Server] // nil until the catalog is open
-	box     atomic.Pointer[proposal.Box]        // nil until the catalog is open
+	desk    atomic.Pointer[proposal.Desk]       // nil until the catalog is open
 	tokens  *access.Shared                      // of the shared catalog; nil without one
 	heard   chan struct{}                       // holds a value if tokens of the shared catalog may have changed
 
@@ -127,7 +127,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	if s.agent, err = s.Catalog.Agent(o.Agent); err == nil {
-		err = s.openBox()
+		err = s.openDesk()
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -145,20 +145,18 @@ func (s *Server) Close() error {
 	return s.Catalog.Close()
 }
 
-// openBox opens the proposals and the history. Without a folder for state there is neither.
-func (s *Server) openBox() error {
+// openDesk opens the proposals and the history. A catalog of folders without a folder for state
+// has neither.
+func (s *Server) openDesk() error {
 	if s.opts.Reviewer != "" {
 		if _, err := s.Agent(s.opts.Reviewer); err != nil {
 			return err
 		}
 	}
-	if s.Shared().State != "" {
-		return nil // the history of a shared catalog is where it is pushed from
-	}
-	box, err := check.Open(s.Catalog, &s.opts.Settings)
+	desk, err := check.Open(s.Catalog, &s.opts.Settings)
 	switch {
 	case err == nil:
-		s.box.Store(box)
+		s.desk.Store(&desk)
 	case s.opts.Propose:
 		return err
 	default:
@@ -167,11 +165,19 @@ func (s *Server) openBox() error {
 	return nil
 }
 
+// proposals returns where changes are proposed; nil means nowhere.
+func (s *Server) proposals() proposal.Desk {
+	if d := s.desk.Load(); d != nil {
+		return *d
+	}
+	return nil
+}
+
 // recordEdits keeps what has become of skills that have a history.
 func (s *Server) recordEdits(ctx context.Context) {
-	box := s.box.Load()
-	if box == nil {
-		return
+	box, ok := s.proposals().(*proposal.Box)
+	if !ok {
+		return // the history of a shared catalog is where it is pushed from
 	}
 	edited, err := box.Rescan(ctx)
 	for _, name := range edited {

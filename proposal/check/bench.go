@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -13,9 +12,13 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // Bounds of what is asked.
@@ -129,32 +132,121 @@ func rankIn(ctx context.Context, c *repertoire.Catalog, text, label, dir string)
 	return 0, err
 }
 
-// second opens a copy of the catalog, in a folder, in which the changed skill is in the place of
-// the one that is there. Only that skill is read: all others are as they were indexed.
+// second opens the catalog as it would be with the change, in a folder. Only the changed skill is
+// read: all others are as they were indexed.
 func (k *Checker) second(ctx context.Context, folder string, t *proposal.Trial, label string) (_ *repertoire.Catalog, err error) {
 	cfg := k.catalog.Config()
+	st, done, err := k.store(ctx, &cfg)
+	if err != nil {
+		return nil, err
+	}
+	path := cfg.DB
 	cfg.Discover, cfg.Changed, cfg.Schedule, cfg.Defer, cfg.Background, cfg.Agents, cfg.Logger = nil, nil, repertoire.Never, false, false, nil, nil
-	cfg.DB = filepath.Join(folder, "catalog.db")
-	if cfg.Policy, err = k.policy(ctx, t, label); err != nil {
-		return nil, err
+	cfg.Sources, cfg.DB = nil, filepath.Join(folder, filepath.Base(path))
+	by, err := config.EmbeddingBy(cfg.Embedder, cfg.Contextual)
+	if err == nil {
+		cfg.Policy, err = k.policy(ctx, t, label)
 	}
-	if cfg.Sources, err = withChange(cfg.Sources, t, label); err != nil {
-		return nil, err
+	var s *skill.Skill
+	if err == nil {
+		s, err = changedSkill(t)
 	}
-	if err := copyCatalog(k.catalog.Path(), cfg.DB); err != nil {
-		return nil, err
+	var trial *index.Trial
+	if err == nil {
+		by = by.Measured()
+		trial, err = index.NewTrial(ctx, st, label, s, by.Embedder, by.Fallback, by.Contextual)
 	}
+	if err == nil {
+		err = linkSnapshots(path, cfg.DB)
+	}
+	if err != nil {
+		return nil, errors.Join(err, done())
+	}
+	cfg.Store = &engine{Trial: trial, done: done}
 	c, err := repertoire.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	if _, err = c.Owner().Rescan(ctx, nil); err == nil {
-		err = c.Owner().Embed(ctx, nil)
-	}
-	if err != nil {
+	if _, err = c.Owner().Rescan(ctx, nil); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
+}
+
+// store returns the store of the catalog, and what closes it.
+func (k *Checker) store(ctx context.Context, cfg *repertoire.Config) (store.Store, func() error, error) {
+	if cfg.Store != nil {
+		return cfg.Store, func() error { return nil }, nil
+	}
+	db, err := sqlite.Open(ctx, cfg.DB, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return db, db.Close, nil
+}
+
+// An engine is what a catalog with the change reads. Nobody asks it for files or watches it.
+type engine struct {
+	*index.Trial
+	done func() error
+}
+
+func (e *engine) Close() error { return e.done() }
+
+func (*engine) SkillFiles(context.Context, string, string) ([]skill.File, error) {
+	return nil, fs.ErrNotExist
+}
+
+func (*engine) Content(context.Context, string) ([]byte, error) { return nil, fs.ErrNotExist }
+
+func (*engine) Watch(ctx context.Context, _ func(store.State), _ func(error)) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// changedSkill returns the skill with the change. Its evals are examples, which help to find it: they
+// are those of the skill as it is, too.
+func changedSkill(t *proposal.Trial) (*skill.Skill, error) {
+	files := make(map[string]string)
+	for name, f := range t.After {
+		if t.Before == nil || !skill.IsEvals(name) {
+			files[path.Join(t.Dir, name)] = string(f.Data)
+		}
+	}
+	for name, f := range t.Before {
+		if skill.IsEvals(name) {
+			files[path.Join(t.Dir, name)] = string(f.Data)
+		}
+	}
+	src, err := source.Files(files, &source.Options{MaxFile: skill.MaxPublishedBytes, Single: true})
+	if err != nil {
+		return nil, err
+	}
+	ref, _, ok := src.Skill(t.Dir)
+	if !ok {
+		return nil, fmt.Errorf("there is no skill in %s", t.Dir)
+	}
+	s, err := ref.Load()
+	if err == nil {
+		s.Path = ref.Path
+	}
+	return s, err
+}
+
+// linkSnapshots makes the compiled files of a catalog those of another one, too, so that only the
+// change is compiled. Where they cannot be linked, all is compiled.
+func linkSnapshots(from, to string) error {
+	entries, err := os.ReadDir(filepath.Dir(from))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), filepath.Base(from)+".")
+		if ext := filepath.Ext(rest); ok && (ext == ".base" || ext == ".delta" || ext == ".calibration") {
+			os.Link(filepath.Join(filepath.Dir(from), e.Name()), to+"."+rest) // or it is compiled
+		}
+	}
+	return nil
 }
 
 // policy returns the policy of the catalog for the copy: the changed skill is held back for its
@@ -183,84 +275,5 @@ func (k *Checker) policy(ctx context.Context, t *proposal.Trial, label string) (
 	return &own, nil
 }
 
-// copyCatalog copies a catalog file with its log of changes. A writer may change them
-// meanwhile; then it copies them again.
-func copyCatalog(from, to string) error {
-	const log = "-wal"
-	for range 5 {
-		before := stamps(from, from+log)
-		for _, suffix := range []string{"", log} {
-			if err := copyFile(from+suffix, to+suffix); err != nil {
-				return err
-			}
-		}
-		if stamps(from, from+log) == before {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s is written all the time; try again", from)
-}
-
-// stamps describes files: if it is the same twice, they are probably the same.
-func stamps(names ...string) string {
-	var b strings.Builder
-	for _, name := range names {
-		if info, err := os.Stat(name); err == nil {
-			fmt.Fprintf(&b, "%d %d\n", info.Size(), info.ModTime().UnixNano())
-		}
-	}
-	return b.String()
-}
-
-// copyFile copies a file; if there is none, none is there afterwards either.
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.Remove(to); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
-}
-
-// proposed is the label of the source of a new skill.
+// proposed is the label of the source of a new skill that nobody has decided on.
 const proposed = "proposed"
-
-// withChange returns the sources of a catalog with the changed skill in the one with the
-// label, or before all of them if none has it.
-func withChange(sources []source.Source, t *proposal.Trial, label string) ([]source.Source, error) {
-	files := make(map[string]string)
-	// Evals are examples, which help to find the skill: they are those of the skill as it is, too.
-	for name, f := range t.After {
-		if t.Before == nil || !skill.IsEvals(name) {
-			files[path.Join(t.Dir, name)] = string(f.Data)
-		}
-	}
-	for name, f := range t.Before {
-		if skill.IsEvals(name) {
-			files[path.Join(t.Dir, name)] = string(f.Data)
-		}
-	}
-	list := slices.Clone(sources)
-	top := 0
-	for i, s := range list {
-		info := s.Info()
-		if top = max(top, info.Priority); info.Label == label {
-			changed, err := source.Files(files, &source.Options{Label: label, MaxFile: info.MaxFile, Single: true})
-			list[i] = &overlay{s, t.Dir, changed}
-			return list, err
-		}
-	}
-	added, err := source.Files(files, &source.Options{Label: label, Priority: top + 1, Single: true})
-	return append([]source.Source{added}, list...), err
-}

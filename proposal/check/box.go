@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -10,15 +11,16 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
 )
 
-// Open opens the proposals of the user for the skills of a catalog, which checks them. s are the
-// settings of the catalog.
-func Open(c *repertoire.Catalog, s *config.Settings) (*proposal.Box, error) { return open(c, c, s) }
+// Open opens the proposals for the skills of a catalog, which checks them: those of the user or,
+// for a shared catalog, those of everybody. s are the settings of the catalog.
+func Open(c *repertoire.Catalog, s *config.Settings) (proposal.Desk, error) { return open(c, c, s) }
 
 // OpenOwners is Open for the owner of the catalog, who also decides about skills that are held
 // back from models.
-func OpenOwners(c *repertoire.Catalog, s *config.Settings) (*proposal.Box, error) {
+func OpenOwners(c *repertoire.Catalog, s *config.Settings) (proposal.Desk, error) {
 	return open(c, owners{c}, s)
 }
 
@@ -32,14 +34,21 @@ func (c owners) Lookup(ctx context.Context, id string, a *repertoire.Agent) (rep
 	return c.Catalog.Lookup(ctx, id, a)
 }
 
-func open(c *repertoire.Catalog, skills proposal.Catalog, s *config.Settings) (*proposal.Box, error) {
-	state, err := config.StateDir()
-	if err != nil {
-		return nil, err
-	}
+func open(c *repertoire.Catalog, skills proposal.Catalog, s *config.Settings) (proposal.Desk, error) {
 	o := &proposal.Options{
 		Sources: func() []source.Source { return c.Config().Sources }, UserDir: s.UserDir, Installed: s.InstallDir,
 		Check: New(c, c.Path()+config.ChecksSuffix).Check,
+	}
+	if st := c.Config().Store; st != nil {
+		kept, ok := st.(store.Proposals)
+		if !ok {
+			return nil, errors.New("the engine of the shared catalog keeps no proposals")
+		}
+		return proposal.OpenShared(kept, skills, o), nil
+	}
+	state, err := config.StateDir()
+	if err != nil {
+		return nil, err
 	}
 	if home, err := os.UserHomeDir(); err == nil { // without a home, a place has to be named
 		o.UserDir = cmp.Or(o.UserDir, filepath.Join(home, ".agents", "skills"))

@@ -24,6 +24,8 @@ var (
 	_ store.Tokens   = (*Store)(nil)
 	_ store.UsageLog = (*Store)(nil)
 	_ store.FileTx   = (*tx)(nil)
+
+	_ store.Proposals = (*Store)(nil)
 )
 
 // A Store is a catalog in memory, as one process has it open. New makes one.
@@ -56,6 +58,7 @@ func New() *Store {
 		contents:    make(map[string][]byte),
 		bases:       make(map[string]base),
 		tokens:      make(map[string]store.Token),
+		proposals:   make(map[string]store.Proposal),
 	}, false)
 }
 
@@ -223,12 +226,13 @@ type catalog struct {
 
 	newestSource, newestSkill int64 // the highest rows ever used
 
-	files    map[int64][]skill.File // by row of the skill
-	contents map[string][]byte      // by digest
-	bases    map[string]base        // by key
-	tokens   map[string]store.Token // by name
-	hadToken bool                   // see HadToken
-	usage    []store.UsageLine      // the oldest first
+	files     map[int64][]skill.File    // by row of the skill
+	contents  map[string][]byte         // by digest
+	bases     map[string]base           // by key
+	tokens    map[string]store.Token    // by name
+	hadToken  bool                      // see HadToken
+	usage     []store.UsageLine         // the oldest first
+	proposals map[string]store.Proposal // by ID
 
 	commit  int64 // number of commits
 	changed bool  // the transaction that made this state has changed what readers see
@@ -257,7 +261,7 @@ func (c *catalog) clone() *catalog {
 	d.sources, d.skills, d.models = maps.Clone(c.sources), maps.Clone(c.skills), maps.Clone(c.models)
 	d.generations, d.changes = maps.Clone(c.generations), maps.Clone(c.changes)
 	d.files, d.contents = maps.Clone(c.files), maps.Clone(c.contents)
-	d.bases, d.tokens = maps.Clone(c.bases), maps.Clone(c.tokens)
+	d.bases, d.tokens, d.proposals = maps.Clone(c.bases), maps.Clone(c.tokens), maps.Clone(c.proposals)
 	for model, vectors := range c.models {
 		d.models[model] = maps.Clone(vectors)
 	}

@@ -285,3 +285,47 @@ func (s *Store) ForgetUsage(ctx context.Context) error {
 		return false, nil
 	})
 }
+
+// Proposals implements store.Proposals.
+func (s *Store) Proposals(ctx context.Context) ([]store.Proposal, error) {
+	c, err := s.at(ctx)
+	list := slices.SortedFunc(maps.Values(c.proposals), func(a, b store.Proposal) int { return strings.Compare(a.ID, b.ID) })
+	for i := range list {
+		list[i].Text = nil
+	}
+	return list, err
+}
+
+// Proposal implements store.Proposals.
+func (s *Store) Proposal(ctx context.Context, id string) (store.Proposal, error) {
+	c, err := s.at(ctx)
+	p, ok := c.proposals[id]
+	if err == nil && !ok {
+		err = fmt.Errorf("proposal %s: %w", id, fs.ErrNotExist)
+	}
+	return p, err
+}
+
+// AddProposal implements store.Proposals.
+func (s *Store) AddProposal(ctx context.Context, p store.Proposal) error {
+	return s.write(ctx, func(c *catalog) (bool, error) {
+		if _, ok := c.proposals[p.ID]; ok {
+			return false, fmt.Errorf("proposal %s: %w", p.ID, fs.ErrExist)
+		}
+		c.proposals[p.ID] = p
+		return false, nil
+	})
+}
+
+// SetProposal implements store.Proposals.
+func (s *Store) SetProposal(ctx context.Context, p store.Proposal, was []byte) error {
+	return s.write(ctx, func(c *catalog) (bool, error) {
+		old, ok := c.proposals[p.ID]
+		if !ok || !bytes.Equal(old.Info, was) {
+			return false, fmt.Errorf("proposal %s: %w", p.ID, store.ErrStale)
+		}
+		old.Waits, old.Info = p.Waits, p.Info
+		c.proposals[p.ID] = old
+		return false, nil
+	})
+}

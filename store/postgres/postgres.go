@@ -42,6 +42,7 @@ type Options struct {
 // whenever a connection is lost. Several goroutines may use it.
 type DB struct {
 	reader
+	proposals
 	opts Options
 	name string
 	conf *pgxpool.Config
@@ -81,7 +82,7 @@ func Open(url string, o *Options) (*DB, error) {
 	db := &DB{conf: conf, opts: *cmp.Or(o, new(Options))}
 	db.opts.Catalog, db.opts.Logger = cmp.Or(db.opts.Catalog, "default"), cmp.Or(db.opts.Logger, slog.New(slog.DiscardHandler))
 	db.name = nameOf(conf.ConnConfig) + "#" + db.opts.Catalog
-	db.reader = reader{db.run}
+	db.reader, db.proposals = reader{db.run}, proposals{db}
 	one := conf.Copy()
 	one.MaxConns, one.MinConns, one.MinIdleConns = 1, 0, 0
 	dialing(&one.ConnConfig.Config, deadWriter)

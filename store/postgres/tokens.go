@@ -77,18 +77,25 @@ func (db *DB) changeTokens(ctx context.Context, name string, args pgx.NamedArgs)
 }
 
 // change calls f in a transaction of its own, which waits for nobody who writes skills, and
-// commits.
+// commits. It fails for who may only read skills.
 func (db *DB) change(ctx context.Context, f func(tx pgx.Tx, catalog int64) error) error {
 	if db.opts.ReadOnly {
 		return fmt.Errorf("%s: %w", db.name, store.ErrReadOnly)
 	}
+	return db.amend(ctx, func(tx pgx.Tx, catalog int64) error {
+		if db.ReadOnly() { // which it knows by now
+			return fmt.Errorf("%w: the user %s may not write", store.ErrReadOnly, tx.Conn().Config().User)
+		}
+		return f(tx, catalog)
+	})
+}
+
+// amend is change for what nodes may write too, if their role lets them.
+func (db *DB) amend(ctx context.Context, f func(tx pgx.Tx, catalog int64) error) error {
 	return db.note(ctx, db.try(ctx, db.read, func(conn *pgx.Conn) (begun bool, err error) {
 		found, err := db.hello(ctx, conn)
 		if err != nil {
 			return false, err
-		}
-		if found.readOnly {
-			return true, fmt.Errorf("%w: the user %s may not write", store.ErrReadOnly, conn.Config().User)
 		}
 		tx, err := conn.Begin(ctx)
 		if err != nil {
@@ -96,7 +103,7 @@ func (db *DB) change(ctx context.Context, f func(tx pgx.Tx, catalog int64) error
 		}
 		defer rollback(ctx, tx)
 		if err := f(tx, found.catalog); err != nil {
-			return true, err
+			return true, needsNode(conn, err)
 		}
 		return true, tx.Commit(ctx)
 	}))

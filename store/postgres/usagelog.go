@@ -33,12 +33,17 @@ func (db *DB) AddUsage(ctx context.Context, lines []store.UsageLine) error {
 			args := pgx.NamedArgs{"times": times, "ids": ids, "lines": data}
 			_, err = conn.Exec(limited, statement("put_usage"), with(args, k.catalog))
 		}
-		if isState(err, insufficientPrivilege) {
-			err = fmt.Errorf("user %s lacks the role repertoire_node, which \"skills store roles\" makes: %w", conn.Config().User, err)
-		}
-		return false, err // a line that is there already is not added again
+		return false, needsNode(conn, err) // a line that is there already is not added again
 	})
 	return inTime(ctx, limited, db.name, db.note(limited, err))
+}
+
+// needsNode adds to the error of what a node writes which role is missing.
+func needsNode(conn *pgx.Conn, err error) error {
+	if isState(err, insufficientPrivilege) {
+		err = fmt.Errorf("user %s lacks the role repertoire_node, which \"skills store roles\" makes: %w", conn.Config().User, err)
+	}
+	return err
 }
 
 // inTime returns the error of a call or, if only the time for a piece of the log is over, one that says so.

@@ -21,8 +21,8 @@ func linesOf(t *testing.T, u store.UsageLog) (n int) {
 	return n
 }
 
-// TestNodeRole: a node adds lines to the log of usage and changes nothing else, whether the roles or the
-// tables were there first.
+// TestNodeRole: a node adds lines to the log of usage, and proposals on which it decides, and changes
+// nothing else, whether the roles or the tables were there first.
 func TestNodeRole(t *testing.T) {
 	address := pgtest.URL(t)
 	pgtest.Exec(t, address, postgres.Roles())
@@ -37,7 +37,7 @@ REVOKE ALL ON repertoire.usage FROM repertoire_node`)
 	pgtest.Exec(t, address, `DO $$ DECLARE n int; BEGIN
 		SELECT count(*) INTO n FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
 		WHERE s.nspname = 'repertoire' AND c.relkind = 'r' AND has_table_privilege('repertoire_node', c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE');
-		IF n <> 1 OR has_table_privilege('repertoire_node', 'repertoire.usage', 'UPDATE, DELETE, TRUNCATE') THEN RAISE EXCEPTION 'a node may write % tables', n; END IF;
+		IF n <> 2 OR has_any_column_privilege('repertoire_node', 'repertoire.skills', 'UPDATE') OR has_column_privilege('repertoire_node', 'repertoire.proposals', 'text', 'UPDATE') OR has_table_privilege('repertoire_node', 'repertoire.proposals', 'DELETE, TRUNCATE') OR has_table_privilege('repertoire_node', 'repertoire.usage', 'UPDATE, DELETE, TRUNCATE') THEN RAISE EXCEPTION 'a node may write % tables', n; END IF;
 	END $$`)
 
 	must.Do(t, open(t, login(t, address, "repertoire_node"), &postgres.Options{ReadOnly: true}).AddUsage(t.Context(), line))
@@ -49,12 +49,17 @@ REVOKE ALL ON repertoire.usage FROM repertoire_node`)
 	if !n.ReadOnly() || linesOf(t, n) != 1 {
 		t.Error("the catalog of a node is not read-only, or it cannot read the log")
 	}
+	p := store.Proposal{ID: "x", Waits: true, Info: []byte("made"), Text: []byte("text")}
+	must.Do(t, n.AddProposal(t.Context(), p))
+	must.Do(t, n.SetProposal(t.Context(), store.Proposal{ID: "x", Info: []byte("done")}, p.Info))
 	r := open(t, login(t, address, "repertoire_reader"), nil)
 	for what, err := range map[string]error{
 		"forget by a node":   n.ForgetUsage(t.Context()),
 		"update by a node":   n.Update(t.Context(), func(store.Tx) error { return nil }),
 		"a token of a node":  n.AddToken(t.Context(), store.Token{Name: "x", Hash: strings.Repeat("0", 64)}),
 		"a line of a reader": r.AddUsage(t.Context(), line),
+
+		"a proposal, or a line of one, of a reader": r.AddProposal(t.Context(), p),
 	} {
 		if !errors.Is(err, store.ErrReadOnly) || strings.Contains(what, "line") && !strings.Contains(err.Error(), "lacks the role repertoire_node") {
 			t.Errorf("%s: %v", what, err)

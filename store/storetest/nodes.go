@@ -26,6 +26,7 @@ func nodeChecks() []sharedCheck {
 		{"TokensHeard", "Watch calls heard when another process changes the tokens, which is no change of the catalog.", testTokensHeard},
 		{"Usage", "Lines of the log of usage are returned in the order of their times, once each; who may only read cannot add any, and ForgetUsage removes them all.", testUsage},
 		{"UsageMonths", "The log of usage keeps the newest months that it has lines of.", testUsageMonths},
+		{"Proposals", "Proposals are kept whole, one decision about each counts, and who may only read reads them.", testProposals},
 	}
 }
 
@@ -339,4 +340,46 @@ func testUsageMonths(t *testing.T, s Shared, _ Opener) {
 	list := usageSince(t, u, time.Time{})
 	wants(t, "lines", store.UsageMonths)(len(list), nil)
 	wants(t, "the oldest", "25-03-01 23:59:59")(list[0][:17], nil)
+}
+
+func testProposals(t *testing.T, s Shared, open Opener) {
+	node, reader, before := open(false), open(true), State(t, s)
+	one := store.Proposal{ID: "1-b", Waits: true, Info: []byte("made"), Text: []byte{0, 0xff}}
+	two := store.Proposal{ID: `0-'a"`, Waits: true, Info: []byte("made"), Text: []byte("text")}
+	for _, p := range []store.Proposal{one, two} {
+		if err := node.AddProposal(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, err := range map[string]error{"AddProposal": reader.AddProposal(t.Context(), store.Proposal{ID: "x"}), "SetProposal": reader.SetProposal(t.Context(), one, one.Info)} {
+		if !errors.Is(err, store.ErrReadOnly) {
+			t.Errorf("%s by a reader: %v", what, err)
+		}
+	}
+	if err := s.AddProposal(t.Context(), two); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("added twice: %v", err)
+	}
+	if _, err := s.Proposal(t.Context(), "none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("none: %v", err)
+	}
+	wants(t, "whole", one)(reader.Proposal(t.Context(), one.ID))
+	done := store.Proposal{ID: one.ID, Info: []byte("approved")}
+	if err := node.SetProposal(t.Context(), done, one.Info); err != nil {
+		t.Error(err)
+	}
+	late := store.Proposal{ID: one.ID, Info: []byte("rejected")}
+	for _, p := range []store.Proposal{late, {ID: "none"}} {
+		if err := s.SetProposal(t.Context(), p, one.Info); !errors.Is(err, store.ErrStale) {
+			t.Errorf("decided twice: %v", err)
+		}
+	}
+	done.Text = one.Text
+	wants(t, "decided", done)(s.Proposal(t.Context(), one.ID))
+	list, err := s.Proposals(t.Context())
+	for i := range list {
+		list[i].Text = nil
+	}
+	done.Text, two.Text = nil, nil
+	wants(t, "all", []store.Proposal{two, done})(list, err)
+	wants(t, "state", before)(State(t, s), nil)
 }

@@ -21,6 +21,7 @@ type Shared interface {
 	store.Bases
 	store.Watcher
 	store.Tokens
+	store.Proposals
 }
 
 // An Opener opens a catalog as one more process does, and closes it when the test ends.

@@ -2,12 +2,15 @@
 -- with each change of the schema, because either may come first.
 DO $$
 DECLARE
-  written text;
+  written record;
 BEGIN
   IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'repertoire_node') THEN
-    FOREACH written IN ARRAY ARRAY['repertoire.usage'] LOOP
-      IF to_regclass(written) IS NOT NULL THEN
-        EXECUTE 'GRANT SELECT, INSERT ON ' || written || ' TO repertoire_node';
+    FOR written IN SELECT * FROM (VALUES
+      ('repertoire.usage', 'SELECT, INSERT'),
+      ('repertoire.proposals', 'SELECT, INSERT, UPDATE (waits, info)')
+    ) v (name, rights) LOOP
+      IF to_regclass(written.name) IS NOT NULL THEN
+        EXECUTE 'GRANT ' || written.rights || ' ON ' || written.name || ' TO repertoire_node';
       END IF;
     END LOOP;
   END IF;

@@ -1,0 +1,1 @@
+SELECT id, waits, info, text FROM repertoire.proposals WHERE catalog = @catalog AND id = @id
