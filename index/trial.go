@@ -32,20 +32,16 @@ func NewTrial(ctx context.Context, st store.Store, source string, s *skill.Skill
 	fill(&t.record, new(words.Analyzer))
 	all := texts(s)
 	for _, e := range []embed.Embedder{embedder, fallback} {
-		if err := t.embed(ctx, e, all, 0); err != nil {
+		if err := t.embed(ctx, e, all, 1); err != nil {
 			return nil, err
 		}
 	}
-	own := slices.Concat(all[:1], examples(s))
-	if err := t.embed(ctx, contextual, own, -len(own)+1); err != nil {
-		return nil, err
-	}
-	return t, nil
+	return t, t.embed(ctx, contextual, slices.Concat(all[:1], examples(s)), -1)
 }
 
-// embed adds the vectors of texts. The first is that of the description; others have the
-// ordinals after it or, if first is negative, before it, the last one first.
-func (t *Trial) embed(ctx context.Context, e embed.Embedder, list []text, first int) error {
+// embed adds the vectors of texts. The first is that of the description, and the ordinal of each one
+// after it is a step further.
+func (t *Trial) embed(ctx context.Context, e embed.Embedder, list []text, step int) error {
 	if e == nil {
 		return nil
 	}
@@ -55,10 +51,10 @@ func (t *Trial) embed(ctx context.Context, e embed.Embedder, list []text, first 
 	}
 	vectors := make([]store.Vector, len(values))
 	for i, v := range values {
-		vectors[i] = store.Vector{Ordinal: i, Values: v}
-		if first < 0 {
-			vectors[i].Ordinal = -i
+		if v, err = store.UnpackVector(store.PackVector(v)); err != nil { // as engines round it
+			return err
 		}
+		vectors[i] = store.Vector{Ordinal: step * i, Values: v}
 	}
 	slices.SortFunc(vectors, func(a, b store.Vector) int { return a.Ordinal - b.Ordinal })
 	t.vectors[e.Model()] = vectors

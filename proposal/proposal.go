@@ -78,6 +78,12 @@ type Proposal struct {
 	Where   string    `yaml:"-" json:"where,omitempty"`           // it is there, for people
 }
 
+// Pending reports whether a proposal may still be rejected: it waits, or it is approved in a shared
+// catalog and not applied.
+func (p Proposal) Pending() bool {
+	return p.State == StateOpen || p.State == StateApproved && p.Digest != "" && p.Applied.IsZero()
+}
+
 // A Who says who asks.
 type Who struct {
 	Agent *search.Agent // the scope; nil means the whole catalog

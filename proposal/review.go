@@ -185,6 +185,9 @@ func (b *inbox) planned(ctx context.Context, who Who, id, to string) (r record, 
 	if r, err = b.toDecide(ctx, who, id); err != nil {
 		return r, nil, err
 	}
+	if r.State != StateOpen {
+		return r, nil, refuse("the proposal %s is %s already", r.ID, r.State)
+	}
 	if plan, err = b.plan(ctx, who.Agent, &r, to); err == nil {
 		err = plan.locked
 	}
@@ -206,7 +209,7 @@ func (b *inbox) toDecide(ctx context.Context, who Who, id string) (record, error
 	r, err := b.find(ctx, who.Agent, id)
 	switch {
 	case err != nil:
-	case r.State != StateOpen:
+	case !r.Pending():
 		err = refuse("the proposal %s is %s already", r.ID, r.State)
 	case who.Agent != nil && r.Agent == who.Name:
 		err = refuse("%s made the proposal %s itself; somebody else must decide on it", who.Name, r.ID)
@@ -214,7 +217,8 @@ func (b *inbox) toDecide(ctx context.Context, who Who, id string) (record, error
 	return r, err
 }
 
-// Reject keeps a proposal that waits as rejected, with the reason.
+// Reject keeps a proposal as rejected, with the reason: one that waits, or one that is approved in a
+// shared catalog and not applied, for instance because it does not fit any more.
 func (b *inbox) Reject(ctx context.Context, who Who, id, reason string) (p Proposal, err error) {
 	err = b.shelf.hold(ctx, func(ctx context.Context) error {
 		r, err := b.toDecide(ctx, who, id)

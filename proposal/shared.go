@@ -319,7 +319,7 @@ func (e engine) add(ctx context.Context, r *record) error {
 
 func (e engine) decide(ctx context.Context, p *Proposal) error {
 	_, err := e.change(ctx, p.ID, func(now *Proposal) error {
-		if now.State != StateOpen {
+		if now.State != StateOpen && (p.State != StateRejected || !now.Pending()) {
 			return refuse("the proposal %s is %s already", p.ID, now.State)
 		}
 		*now = *p

@@ -161,7 +161,7 @@ func TestProposalsOfNodes(t *testing.T) {
 	if page := decide(b.visit(t, lead), change, "approve"); !strings.Contains(page, "It was approved") {
 		t.Errorf("at the other node: %s", page)
 	}
-	if page := annas.post("proposal", "id", typed, "seen", "x", "action", "reject", "reason", "No"); !strings.Contains(page, "is approved already") {
+	if page := annas.post("proposal", "id", typed, "seen", "x", "action", "approve", "reason", "No"); !strings.Contains(page, "is approved already") {
 		t.Errorf("decided twice: %s", page)
 	}
 	own := first(t, annas.post("propose", "id", "cat", "why", "Mine.", "text", "---\nname: cat\ndescription: Feeds the cat. Use when it is hungry.\n---\nPet it.\n"),

@@ -1,0 +1,204 @@
+package pushback_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/internal/pushback"
+	"github.com/repertoire-skills/repertoire/proposal"
+	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/memorytest"
+)
+
+const label = "root:skills"
+
+func text(name, body string) string {
+	return "---\nname: " + name + "\ndescription: Keeps a " + name + ". Use when it wants something.\n---\n" + body + "\n"
+}
+
+// A kit is a repository with skills, and a shared catalog of them.
+type kit struct {
+	t    *testing.T
+	repo string
+	st   *memorytest.Store
+	desk *proposal.Shared
+	src  source.Source
+}
+
+func newKit(t *testing.T) *kit {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	k := &kit{t: t, repo: filepath.Join(t.TempDir(), "repo"), st: memorytest.New()}
+	for _, name := range []string{"cat", "dog", "cow"} {
+		k.write("skills/"+name+"/SKILL.md", text(name, "Feed it.\n\nWait."))
+	}
+	k.git("init", "--quiet", "--initial-branch=main", "--template=")
+	k.git("config", "user.name", "Cleo")
+	k.git("config", "user.email", "cleo@team.example")
+	k.commit()
+	src, err := source.Dir(filepath.Join(k.repo, "skills"), &source.Options{Label: label, Kind: source.KindRoot})
+	must.Do(t, err)
+	k.src = src
+	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never, Embedder: embed.None{}})
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, c.Close()) })
+	_, err = c.Owner().Rescan(t.Context(), nil)
+	must.Do(t, err)
+	k.desk = proposal.OpenShared(k.st, c, &proposal.Options{Sources: func() []source.Source { return []source.Source{src} }})
+	must.Do(t, k.st.Update(t.Context(), func(tx store.Tx) error {
+		_, err := tx.PutSource(store.Source{Label: label, Origin: "ours"})
+		return err
+	}))
+	return k
+}
+
+func (k *kit) write(name, text string) {
+	k.t.Helper()
+	must.Write(k.t, filepath.Join(k.repo, name), text)
+}
+
+func (k *kit) git(args ...string) string {
+	k.t.Helper()
+	out, err := exec.Command("git", append([]string{"-C", k.repo}, args...)...).CombinedOutput()
+	if err != nil {
+		k.t.Fatalf("git %q: %v, %s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (k *kit) commit() {
+	k.t.Helper()
+	k.git("add", "--all")
+	k.git("commit", "--quiet", "-m", "Skills")
+}
+
+// approved proposes a change of a skill and approves it.
+func (k *kit) approved(name, diff string) proposal.Proposal {
+	k.t.Helper()
+	p, err := k.desk.ProposeUpdate(k.t.Context(), proposal.Who{Name: "bird"}, proposal.Change{Skill: name, Diff: diff, Justification: "Better."})
+	must.Do(k.t, err)
+	s, err := k.desk.Approve(k.t.Context(), proposal.Who{Name: "Anna"}, p.ID, proposal.Approval{})
+	must.Do(k.t, err)
+	return s.Proposal
+}
+
+// apply applies, and returns what became of each skill: where it is, or why it is not.
+func (k *kit) apply(o pushback.Options) map[string]string {
+	k.t.Helper()
+	if o.Origins == nil {
+		o.Origins = map[string]string{label: "ours"}
+	}
+	list, _, err := pushback.Apply(k.t.Context(), k.st, []source.Source{k.src}, &o)
+	must.Do(k.t, err)
+	done := make(map[string]string)
+	for _, r := range list {
+		if done[r.Skill] = r.Where; r.Err != nil {
+			done[r.Skill] = r.Err.Error()
+		}
+	}
+	return done
+}
+
+// TestApply: a change that does not fit stops no other one, nothing that is there is lost, and what
+// could not be done can be done again.
+func TestApply(t *testing.T) {
+	k := newKit(t)
+	cat, dog, cow := k.approved("cat", "@@\n-Feed it.\n+Feed it well.\n"), k.approved("dog", "@@\n-Feed it.\n+Walk it.\n"), k.approved("cow", "@@\n-Feed it.\n+Milk it.\n")
+	k.write("skills/dog/SKILL.md", text("dog", "Wash it."))
+	k.write("skills/cow/SKILL.md", text("cow", "Feed it.\n\nWait.\nPet it."))
+	k.commit()
+	k.write("skills/cat/SKILL.md", "not committed")
+	k.git("branch", "proposal/"+cat.ID)
+	done := k.apply(pushback.Options{})
+	for name, want := range map[string]string{
+		"cat": "git branch -D proposal/" + cat.ID, "dog": "changed since the proposal was made", "cow": "on the branch proposal/" + cow.ID,
+	} {
+		if !strings.Contains(done[name], want) {
+			t.Errorf("%s: %q, want %q", name, done[name], want)
+		}
+	}
+	if got := k.git("show", "proposal/"+cow.ID+":skills/cow/SKILL.md"); got+"\n" != text("cow", "Milk it.\n\nWait.\nPet it.") {
+		t.Errorf("the branch has %q", got)
+	}
+	k.git("branch", "-D", "proposal/"+cat.ID)
+	if p, err := k.desk.Reject(t.Context(), proposal.Who{Name: "Anna"}, dog.ID, "It does not fit."); err != nil || p.State != proposal.StateRejected {
+		t.Errorf("an approved one cannot be rejected: %+v, %v", p, err)
+	}
+	if _, err := k.desk.Reject(t.Context(), proposal.Who{Name: "Anna"}, cow.ID, "Too late."); err == nil || !strings.Contains(err.Error(), "is approved already") {
+		t.Errorf("an applied one is rejected: %v", err)
+	}
+	if done := k.apply(pushback.Options{Remote: "nowhere"}); len(done) != 1 || !strings.Contains(done["cat"], "which is made, to nowhere") {
+		t.Errorf("to no remote: %v", done)
+	}
+	bare := filepath.Join(t.TempDir(), "bare.git")
+	k.git("clone", "--quiet", "--bare", ".", bare)
+	k.git("remote", "add", "origin", bare)
+	if done := k.apply(pushback.Options{Remote: "origin"}); !strings.HasSuffix(done["cat"], "of origin") {
+		t.Errorf("to a remote: %v", done)
+	}
+	k.git("--git-dir", bare, "rev-parse", "--verify", "proposal/"+cat.ID)
+	if text, err := os.ReadFile(filepath.Join(k.repo, "skills/cat/SKILL.md")); err != nil || string(text) != "not committed" {
+		t.Errorf("what is checked out: %q, %v", text, err)
+	}
+	if p, err := k.desk.Find(t.Context(), cat.ID); err != nil || p.Applied.IsZero() || p.By != "Anna" {
+		t.Errorf("noted %+v, %v", p, err)
+	}
+}
+
+// TestElsewhere: a root that is not here, is another one, or is in no repository says so.
+func TestElsewhere(t *testing.T) {
+	k := newKit(t)
+	p := k.approved("cat", "@@\n-Feed it.\n+Feed it well.\n")
+	if done := k.apply(pushback.Options{Origins: map[string]string{label: "theirs"}}); !strings.Contains(done["cat"], "from another repository") {
+		t.Errorf("another one: %v", done)
+	}
+	list, others, err := pushback.Apply(t.Context(), k.st, nil, nil)
+	if len(list) != 0 || others != 1 || err != nil {
+		t.Errorf("not here: %v, %d, %v", list, others, err)
+	}
+	list, _, err = pushback.Apply(t.Context(), k.st, nil, &pushback.Options{IDs: []string{p.ID}})
+	if err != nil || len(list) != 1 || !strings.Contains(list[0].Err.Error(), "is no root here") {
+		t.Errorf("not here, by ID: %v, %v", list, err)
+	}
+	if _, _, err := pushback.Apply(t.Context(), k.st, nil, &pushback.Options{IDs: []string{"none"}}); !errors.Is(err, proposal.ErrNotFound) {
+		t.Errorf("no such one: %v", err)
+	}
+	must.Do(t, os.RemoveAll(filepath.Join(k.repo, ".git")))
+	if done := k.apply(pushback.Options{}); !strings.Contains(done["cat"], `in no git repository; "skills proposals patch"`) {
+		t.Errorf("no repository: %v", done)
+	}
+	k.st.Break(errors.New("gone"))
+	if _, _, err := pushback.Apply(context.Background(), k.st, nil, nil); err == nil || !strings.Contains(err.Error(), "gone") {
+		t.Errorf("without the store: %v", err)
+	}
+}
+
+// TestTwoDecide: of two who decide at once, one does.
+func TestTwoDecide(t *testing.T) {
+	k := newKit(t)
+	p, err := k.desk.ProposeUpdate(t.Context(), proposal.Who{Name: "bird"}, proposal.Change{Skill: "cat", Diff: "@@\n-Feed it.\n+Pet it.\n", Justification: "Better."})
+	must.Do(t, err)
+	_, err = k.desk.Approve(t.Context(), proposal.Who{Name: "Anna"}, p.ID, proposal.Approval{Confirm: func(proposal.Shown) bool {
+		_, err := k.desk.Reject(t.Context(), proposal.Who{Name: "Ben"}, p.ID, "No.")
+		must.Do(t, err)
+		return true
+	}})
+	if err == nil || !strings.Contains(err.Error(), "is rejected already") {
+		t.Errorf("approved too: %v", err)
+	}
+	again, err := k.desk.ProposeUpdate(t.Context(), proposal.Who{Name: "cat"}, proposal.Change{Skill: "cat", Diff: "@@\n-Feed it.\n+Pet it.\n", Justification: "Please."})
+	if err != nil || again.ID != p.ID || again.Reason != "No." || again.By != "Ben" {
+		t.Errorf("proposed again: %+v, %v", again, err)
+	}
+}
