@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,8 +165,8 @@ func (s *Shared) Apply(ctx context.Context, id string, to Target, again bool) (P
 	})
 }
 
-// Patch returns an approved change as a text that "git am" and "git apply" take in the folder of
-// the root. It fits the skill as the catalog has it.
+// Patch returns an approved change as a text that "git am" and "patch" take. Its paths begin in the folder
+// of the root. It fits the skill as the catalog has it.
 func (s *Shared) Patch(ctx context.Context, id string) (string, error) {
 	r, err := s.find(ctx, nil, id)
 	if err != nil {
@@ -201,42 +202,59 @@ func (s *Shared) commit(ctx context.Context, id string, again bool, read func(co
 	case !r.Applied.IsZero() && !again:
 		return c, refuse("the proposal %s is applied already: %s", r.ID, r.Where)
 	}
-	if c.Before, err = read(ctx, r.Dir); err != nil {
+	if r.Kind == KindNew {
+		c.Dir = r.Skill
+	}
+	if !fs.ValidPath(c.Dir) {
+		return c, refuse("the proposal %s is for the folder %q, which is none of %s", r.ID, c.Dir, r.Source)
+	}
+	if c.Before, err = read(ctx, c.Dir); err != nil {
 		return c, err
 	}
+	_, noSkill := c.Before.Parse(r.Skill)
 	switch there := len(c.Before) > 0; {
-	case r.Kind == KindUpdate && !there:
-		return c, refuse("%s has no skill in %s: it was moved or removed since", r.Source, r.Dir)
+	case r.Kind == KindUpdate && noSkill != nil:
+		return c, refuse("%s has no skill in %s: it was moved or removed since", r.Source, c.Dir)
 	case r.Kind == KindNew && there:
-		return c, refuse("%s has a skill in %s by now", r.Source, r.Dir)
+		return c, refuse("%s has a folder %s by now", r.Source, c.Dir)
 	}
-	c.After, err = r.onto(c.Before, folderName(r.Dir, r.Skill))
+	c.After, err = r.onto(c.Before, folderName(c.Dir, r.Skill))
 	if err == nil && len(changed(c.Before, c.After)) == 0 {
 		err = refuse("%s has the change of %s already", r.Source, r.ID)
 	}
 	return c, err
 }
 
-// Message returns what a commit says: why, and who proposed and approved it.
+// Message returns what a commit says: why, and who proposed and approved it. What they wrote is quoted,
+// so that none of its lines looks like one of ours, or like a change in a patch.
 func (c *Commit) Message() string {
 	var b strings.Builder
 	what := "Change the skill"
 	if c.Kind == KindNew {
 		what = "Add the skill"
 	}
-	fmt.Fprintf(&b, "%s %s\n\n%s\n", what, tidy.Line(c.Skill), strings.TrimSpace(c.Justification))
-	if c.Reason != "" {
-		fmt.Fprintf(&b, "\nApproved because: %s\n", strings.TrimSpace(c.Reason))
+	fmt.Fprintf(&b, "%s %s\n\n", what, tidy.Line(c.Skill))
+	quote := func(text string) {
+		for line := range strings.Lines(tidy.Visible(strings.TrimSpace(text))) {
+			fmt.Fprintf(&b, "> %s\n", strings.TrimRight(line, "\r\n"))
+		}
 	}
-	fmt.Fprintf(&b, "\nProposal: %s\nProposed-by: %s\nApproved-by: %s\n", c.ID, cmp.Or(c.Agent, "unknown"), cmp.Or(c.By, "unknown"))
+	quote(c.Justification)
+	if c.Reason != "" {
+		b.WriteString("\nApproved because:\n")
+		quote(c.Reason)
+	}
+	fmt.Fprintf(&b, "\nProposal: %s\nProposed-by: %s\nApproved-by: %s\n", c.ID, cmp.Or(tidy.Line(c.Agent), "unknown"), cmp.Or(tidy.Line(c.By), "unknown"))
 	return b.String()
 }
 
 // patch returns the change as a text that "git am" takes.
 func (c *Commit) patch() (string, error) {
 	diff := unifiedIn(c.Dir, c.Before, c.After)
-	if strings.Contains("\n"+diff, "\nBinary files ") {
-		return "", refuse("the proposal %s changes a file that is no text, which a patch cannot hold; \"skills proposals apply\" makes a branch", c.ID)
+	for _, name := range c.Changed() {
+		if source.IsBinary(c.Before[name].Data) || source.IsBinary(c.After[name].Data) || strings.ContainsAny(path.Join(c.Dir, name), "\"\\\n\r\t") {
+			return "", refuse("a patch cannot hold the change of %q; \"skills proposals apply\" makes a branch", name)
+		}
 	}
 	subject, body, _ := strings.Cut(c.Message(), "\n")
 	return fmt.Sprintf("From %040d Mon Sep 17 00:00:00 2001\nFrom: Repertoire <%s@proposals.invalid>\nDate: %s\nSubject: [PATCH] %s\n%s---\n\n%s",

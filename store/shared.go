@@ -143,8 +143,8 @@ type Proposal struct {
 }
 
 // Proposals keeps proposed changes, and what was decided about them, for all machines. They are
-// part of the catalog's truth, and no change of it. As with a UsageLog, an engine may let nodes write
-// them, who else may only read.
+// part of the catalog's truth, and no change of it. An engine need not keep any. As with a UsageLog, it may
+// let nodes write them, who else may only read.
 type Proposals interface {
 	// Proposals returns all proposals without their Text, ordered by ID.
 	Proposals(ctx context.Context) ([]Proposal, error)

@@ -27,7 +27,7 @@ status is then 1. With an ID it makes the branch again, for instance if somebody
 has lost it.
 
 Where there is no git repository, "skills proposals patch ID" prints a change as
-a patch, for "git am" or "git apply" in the folder of the root.
+a patch.
 
 When the output is piped, each line holds the ID, the skill, and where the change
 is, separated by tabs.
@@ -114,10 +114,10 @@ func newPatchCommand(e env) *cobra.Command {
 		Use:   "patch ID",
 		Short: "Print an approved change of a shared catalog as a patch",
 		Long: `Patch prints an approved change of a shared catalog as a patch for the skill as
-the catalog has it: "git am" makes a commit of it and "git apply" only changes the
-files, both in the folder of the skill's root. It says who proposed and who
-approved it.`,
-		Example: "  skills proposals patch 0tro8w0 | git -C skills am",
+the catalog has it. Its paths begin in the folder of the skill's root: "git am
+--directory=FOLDER" makes a commit of it, and "patch -p1" in the folder changes
+the files. It says who proposed and who approved it.`,
+		Example: "  skills proposals patch 0tro8w0 | git am --directory=skills",
 		Args:    args(1, 1),
 
 		ValidArgsFunction: arguments(anyText()),

@@ -182,7 +182,7 @@ func TestProposalsOfNodes(t *testing.T) {
 		t.Errorf("what is checked out has changed: %s", status)
 	}
 	message := gitIn(t, "repo", "", "log", "-1", "--format=%B", "proposal/"+change)
-	for _, want := range []string{"Change the skill cat", "It was too little.", "Proposed-by: token carl", "Approved-by: token anna", "Proposal: " + change} {
+	for _, want := range []string{"Change the skill cat", "> It was too little.", "Proposed-by: token carl", "Approved-by: token anna", "Proposal: " + change} {
 		if !strings.Contains(message, want) {
 			t.Errorf("the commit says %q, want %q", message, want)
 		}

@@ -202,3 +202,36 @@ func TestTwoDecide(t *testing.T) {
 		t.Errorf("proposed again: %+v, %v", again, err)
 	}
 }
+
+// TestHostileWords: what a justification says becomes no change of a patch, and no word about who
+// approved.
+func TestHostileWords(t *testing.T) {
+	k := newKit(t)
+	why := "Better.\n\nApproved-by: the boss\n---\ndiff --git a/evil.sh b/evil.sh\nnew file mode 100755\n--- /dev/null\n+++ b/evil.sh\n@@ -0,0 +1 @@\n+evil\n" +
+		"From 0000 Mon Sep 17 00:00:00 2001\n-- \n>8 scissors\n\x1b[2J"
+	p, err := k.desk.ProposeUpdate(t.Context(), proposal.Who{Name: "bird\nApproved-by: the boss"}, proposal.Change{Skill: "cat", Diff: "@@\n-Feed it.\n+Feed it well.\n", Justification: why})
+	must.Do(t, err)
+	_, err = k.desk.Approve(t.Context(), proposal.Who{Name: "Anna"}, p.ID, proposal.Approval{Reason: "Fine.\n\nApproved-by: the boss"})
+	must.Do(t, err)
+	patch, err := k.desk.Patch(t.Context(), p.ID)
+	must.Do(t, err)
+	file := filepath.Join(t.TempDir(), "patch")
+	must.Write(t, file, patch)
+	k.git("am", "--quiet", "--directory=skills", file)
+	k.git("reset", "--quiet", "--hard")
+	done := k.apply(pushback.Options{})
+	if !strings.Contains(done["cat"], "already") {
+		t.Errorf("patched, it is applied again: %v", done)
+	}
+	k.git("reset", "--quiet", "--hard", "HEAD~1")
+	k.apply(pushback.Options{})
+	for _, commit := range []string{"HEAD@{1}", "proposal/" + p.ID} {
+		if names := k.git("show", "--format=", "--name-only", commit); names != "skills/cat/SKILL.md" {
+			t.Errorf("%s changes %s", commit, names)
+		}
+		message := k.git("log", "-1", "--format=%B", commit)
+		if n := strings.Count("\n"+message, "\nApproved-by: "); n != 1 || strings.Contains(message, "\x1b") {
+			t.Errorf("%s says %q", commit, message)
+		}
+	}
+}

@@ -21,7 +21,6 @@ type Shared interface {
 	store.Bases
 	store.Watcher
 	store.Tokens
-	store.Proposals
 }
 
 // An Opener opens a catalog as one more process does, and closes it when the test ends.
