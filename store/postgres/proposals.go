@@ -45,7 +45,7 @@ func (p proposals) SetProposal(ctx context.Context, one store.Proposal, was []by
 
 // putProposal runs a statement. It fails with none if that changes no row.
 func (p proposals) put(ctx context.Context, name string, one store.Proposal, was []byte, none error) error {
-	return p.db.amend(ctx, func(tx pgx.Tx, catalog int64) error {
+	return amend(ctx, p.db, func(tx pgx.Tx, catalog int64) error {
 		args := pgx.NamedArgs{"id": []byte(one.ID), "waits": one.Waits, "info": one.Info, "text": one.Text, "was": was}
 		done, err := tx.Exec(ctx, statement(name), with(args, catalog))
 		if err == nil && done.RowsAffected() == 0 {

@@ -82,7 +82,7 @@ func (db *DB) change(ctx context.Context, f func(tx pgx.Tx, catalog int64) error
 	if db.opts.ReadOnly {
 		return fmt.Errorf("%s: %w", db.name, store.ErrReadOnly)
 	}
-	return db.amend(ctx, func(tx pgx.Tx, catalog int64) error {
+	return amend(ctx, db, func(tx pgx.Tx, catalog int64) error {
 		if db.ReadOnly() { // which it knows by now
 			return fmt.Errorf("%w: the user %s may not write", store.ErrReadOnly, tx.Conn().Config().User)
 		}
@@ -91,7 +91,7 @@ func (db *DB) change(ctx context.Context, f func(tx pgx.Tx, catalog int64) error
 }
 
 // amend is change for what nodes may write too, if their role lets them.
-func (db *DB) amend(ctx context.Context, f func(tx pgx.Tx, catalog int64) error) error {
+func amend(ctx context.Context, db *DB, f func(tx pgx.Tx, catalog int64) error) error {
 	return db.note(ctx, db.try(ctx, db.read, func(conn *pgx.Conn) (begun bool, err error) {
 		found, err := db.hello(ctx, conn)
 		if err != nil {
