@@ -35,7 +35,7 @@ var layers = map[string][]string{
 	"internal/lazyregexp": {},
 	"internal/regular":    {},
 	"internal/registries": {"install/remote", "internal/ard", "internal/atomicfile", "internal/endpoint", "internal/lazyregexp", "internal/regular", "internal/tidy", "internal/words"},
-	"internal/pushback":  {"install/git", "internal/push", "internal/words", "proposal", "source", "store"},
+	"internal/pushback":   {"install/git", "internal/push", "internal/words", "proposal", "source", "store"},
 	"internal/registry":   {"contextprovider", "internal/access", "internal/ard", "internal/wellknown", "search", "skill", "usage"},
 	"internal/scratch":    {},
 	"internal/sections":   {"embed", "embed/static", "internal/tidy", "internal/words"},
