@@ -35,9 +35,10 @@ which prompts of evals fail, and proposes triggers for them. Skills
 with nearly the same description or instructions are reported as one family. It
 also checks that every configured agent and what is disabled names only what
 exists, and tells what listing the skills would cost, which clients are set up
-("skills setup") or could be, what is wrong with that, and which of them have no
-room to list their skills. It runs each command that setup has registered with a
-sample event, and reports which do not answer.
+("skills setup") or could be, what is wrong with that, which of them have no
+room to list their skills, and how the others list theirs, as far as that is
+known. It runs each command that setup has registered with a sample event, and
+reports which do not answer.
 
 Doctor runs whatever is broken: a mistake in a configuration, a catalog that
 cannot be opened and a folder that cannot be used are findings, and the rest is

@@ -113,7 +113,8 @@ func gemini() Client {
 				{Name: "PreCompress", Kind: Compact, SetUp: true, Trigger: "manual", Matcher: "manual", NoMCP: "manual"},
 				{Name: "SessionStart", Kind: Start, Answer: wrapped, Sample: `{` + geminiFields + sampleSource + `}`},
 			},
-			Tools: Tools{Skill: []string{"activate_skill"}, Read: []string{"read_file"}, Shell: []string{"run_shell_command"}}}}
+			Tools: Tools{Skill: []string{"activate_skill"}, Read: []string{"read_file"}, Shell: []string{"run_shell_command"}}},
+		Listing: &Listing{Overhead: 139, Whole: true}} // as measured, see docs/clients.md
 }
 
 // qwen comes from Gemini CLI, but its hooks are those of Claude Code. A limit of 1,000 and more is
@@ -133,7 +134,8 @@ func qwen() Client {
 				{Name: "PostCompact", Kind: Compact, SetUp: true},
 				{Name: "SessionStart", Kind: Start, Answer: wrapped, Sample: `{` + qwenFields + sampleSource + `}`},
 			},
-			Tools: Tools{Skill: []string{"skill"}, Read: []string{"read_file"}, Shell: []string{"run_shell_command"}}}}
+			Tools: Tools{Skill: []string{"skill"}, Read: []string{"read_file"}, Shell: []string{"run_shell_command"}}},
+		Listing: &Listing{Overhead: 97, Whole: true}} // as measured
 }
 
 func cursor() Client {
@@ -172,7 +174,8 @@ func copilot() Client {
 			Tools: Tools{Skill: []string{"skill"}, Read: []string{"view", "read"}, Shell: []string{"bash"}},
 			Drops: func(name string, has func(string) bool) bool {
 				return name == "UserPromptSubmit" && has("timestamp") && !has("transcript_path")
-			}}}
+			}},
+		Listing: &Listing{}}
 }
 
 func copilotHome() Path { return variable("COPILOT_HOME", home(".copilot")) }
@@ -202,7 +205,8 @@ func openCode() Client {
 				{Name: "tool.execute.after", Kind: Tool, SetUp: true},
 				{Name: "session.compacted", Kind: Compact, SetUp: true},
 			},
-			Tools: Tools{Skill: []string{"skill"}, Read: []string{"read"}, Shell: []string{"bash"}}}}
+			Tools: Tools{Skill: []string{"skill"}, Read: []string{"read"}, Shell: []string{"bash"}}},
+		Listing: &Listing{Overhead: 148, Whole: true}} // as measured
 }
 
 // openCodePlugin is a plugin of OpenCode 1 that calls the commands in it. The

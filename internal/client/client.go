@@ -86,11 +86,12 @@ type Member struct {
 // A Listing is how a client lists the skills in its own folders: it leaves out
 // what it has no room for.
 type Listing struct {
-	Chars    int // characters that it has room for
-	Tokens   int // of the context of a model with that room; 0 means that the model does not matter
-	Skills   int // skills that it has room for; 0 means no limit
-	Overhead int // characters around the name and the description of a skill
-	Cut      int // characters of the longest description; 0 means no limit
+	Chars    int  // characters that it has room for; 0 means that this is not known: it lists all names, and describes some skills
+	Whole    bool // it lists everything, and Chars means nothing
+	Tokens   int  // of the context of a model with that room; 0 means that the model does not matter
+	Skills   int  // skills that it has room for; 0 means no limit
+	Overhead int  // characters around the name and the description of a skill
+	Cut      int  // characters of the longest description; 0 means no limit
 	Drops    Dropping
 
 	Settings *ListingSettings // nil: the user cannot change it

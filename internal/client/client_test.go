@@ -42,7 +42,7 @@ func TestDescriptions(t *testing.T) {
 		if c.Hook != nil {
 			checkHook(t, m, c)
 		}
-		if l := c.Listing; l != nil && (l.Chars == 0 || l.Overhead == 0 || len(m.SkillDirs(c, client.User)) == 0) {
+		if l := c.Listing; l != nil && (l.Chars > 0 && l.Whole || (l.Chars > 0 || l.Whole) != (l.Overhead > 0) || len(m.SkillDirs(c, client.User)) == 0) {
 			t.Errorf("%s: of its listing something is not known: %+v", c.Name, l)
 		}
 	}

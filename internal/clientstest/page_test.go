@@ -1,6 +1,7 @@
 package clientstest_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -78,6 +79,32 @@ func TestPage(t *testing.T) {
 					t.Errorf("%s: the table %s has %q, want version %s: run the clients with -update", c.Name, tb.name, row, c.Version())
 				}
 			}
+		}
+	}
+}
+
+// TestListings: what doctor says of how a client lists skills is what was measured.
+func TestListings(t *testing.T) {
+	texts := 0 // characters of all names and descriptions
+	for i := range manySkills {
+		name, description := listed(i)
+		texts += len(name) + len(description)
+	}
+	for name, row := range readPage(t, listingTable).rows {
+		var names, whole, chars int
+		_, numbers, _ := strings.Cut(row, " | ")
+		if _, err := fmt.Sscanf(strings.ReplaceAll(numbers, ",", ""), "%d | %d | %d |", &names, &whole, &chars); err != nil {
+			t.Fatalf("%s: %v", row, err)
+		}
+		l := &client.Listing{}
+		if c, _ := client.Find(name); c.Listing != nil {
+			l = c.Listing
+		}
+		if (whole == manySkills) != l.Whole || names != manySkills {
+			t.Errorf("%s is described with %+v, but: %s", name, l, row)
+		}
+		if said := texts + manySkills*l.Overhead; l.Whole && max(said, chars) > min(said, chars)*101/100 {
+			t.Errorf("%s: doctor would say %d characters, measured are %d", name, said, chars)
 		}
 	}
 }

@@ -90,6 +90,7 @@ var rules = []Rule{
 	{"client-broken", skill.Error, breaks, "What is set up in a client does not work.", "Run \"skills setup\" again."},
 	{"client-budget", skill.Warning, hides, "A client has no room to list its skills and drops descriptions.", "Let \"skills setup\" have it list names only, or move skills to a root that it does not list."},
 	{"client-commands", skill.Note, settings, "Files of a client's commands are not skills.", "Make a skill of each that models should find."},
+	{"client-listing", skill.Note, settings, "A client lists the skills in its own folders, and no bound of that is known.", "Nothing, or move skills to a root that it does not list."},
 	{"client-settings", skill.Warning, settings, "The settings of a client cannot be read.", "Correct the file."},
 	{"client-silent", skill.Error, settings, "What a client runs does not answer.", "Do as the message says."},
 	{"client-trust", skill.Warning, breaks, "A client does not trust the hook yet, or it is switched off there.", "Confirm the hook in the client."},

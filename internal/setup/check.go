@@ -13,7 +13,7 @@ import (
 
 // Check reports which clients are set up, what is wrong with their settings and with the
 // answers of what they run, which clients have no room to list all skills that lie in their
-// own folders, and files that are no skills.
+// own folders, what is known of how the others list them, and files that are no skills.
 func Check(env *Env, statuses []Status, skills []Listed) []skill.Problem {
 	var found []skill.Problem
 	for _, st := range statuses {
@@ -27,7 +27,7 @@ func Check(env *Env, statuses []Status, skills []Listed) []skill.Problem {
 			found = append(found, env.checkListing(st, skills)...)
 		}
 	}
-	return append(found, env.checkCommands()...)
+	return slices.Concat(found, env.checkUnbounded(statuses, skills), env.checkCommands())
 }
 
 // checkClient reports what is set up for one client.

@@ -262,9 +262,9 @@ type Listed struct {
 func (b budget) over() bool { return b.Needs > b.Lists }
 
 // budgetsOf returns the budgets of a client for the skills that it lists itself. A client
-// without a known listing has none.
+// without a known bound has none.
 func budgetsOf(env *Env, c client.Client, skills []Listed) []budget {
-	if c.Listing == nil {
+	if c.Listing == nil || c.Listing.Chars == 0 {
 		return nil
 	}
 	l, listed := tuned(env, *c.Listing, skills)

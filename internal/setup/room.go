@@ -18,8 +18,8 @@ import (
 // descriptions it leaves out.
 func (e *Env) checkListing(st Status, skills []Listed) []skill.Problem {
 	c := st.Client
-	folders := slices.Concat(e.SkillDirs(c, client.User), e.SkillDirs(c, client.Project))
-	if c.Listing == nil || len(folders) == 0 {
+	folders := e.ownFolders(c)
+	if len(folders) == 0 {
 		return nil
 	}
 	skills = below(folders, skills)
@@ -34,6 +34,41 @@ func (e *Env) checkListing(st Status, skills []Listed) []skill.Problem {
 		}
 	}
 	return found
+}
+
+// ownFolders returns the folders from which a client lists skills itself.
+func (e *Env) ownFolders(c client.Client) []string {
+	return slices.Concat(e.SkillDirs(c, client.User), e.SkillDirs(c, client.Project))
+}
+
+// checkUnbounded says what is known of the other clients here that have skills in their own folders: those whose
+// listing has no bound, and those of which nobody knows one.
+func (e *Env) checkUnbounded(statuses []Status, skills []Listed) []skill.Problem {
+	var known, unknown []string
+	place := ""
+	for _, st := range statuses {
+		c, folders := st.Client, e.ownFolders(st.Client)
+		own := below(folders, skills)
+		if !st.Installed || len(own) == 0 || c.Listing != nil && c.Listing.Chars > 0 {
+			continue
+		}
+		place = cmp.Or(place, holder(folders, own))
+		switch n := figures.Count(len(own), "skill"); {
+		case c.Listing == nil:
+			unknown = append(unknown, c.Title)
+		case c.Listing.Whole:
+			known = append(known, fmt.Sprintf("%s lists %s in full, about %s characters in each request", c.Title, n, figures.Thousands(charsOf(*c.Listing, own))))
+		default:
+			known = append(known, fmt.Sprintf("%s lists the names of %s and describes some of them", c.Title, n))
+		}
+	}
+	if len(unknown) > 0 {
+		known = append(known, "it is not known how "+strings.Join(unknown, ", ")+" list theirs")
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	return []skill.Problem{{Rule: "client-listing", Severity: skill.Note, Path: place, Message: "Clients list the skills in their own folders: " + strings.Join(known, "; ") + "."}}
 }
 
 // holder returns the first folder that holds one of the skills, as some folders of a client

@@ -54,6 +54,23 @@ func TestRoom(t *testing.T) {
 			t.Errorf("%s, record %.40s, room %q:\n got %+v\nwant %+v", c.client, c.record, c.budget, got, want)
 		}
 	}
+	var statuses []Status
+	for _, name := range []string{"claude", "gemini", "copilot", "cursor", "windsurf", "amp"} {
+		statuses = append(statuses, Status{Client: named(t, name), Installed: name != "windsurf"})
+	}
+	if got := e.checkUnbounded(statuses, skills); got != nil {
+		t.Errorf("of clients with a known bound, or without skills: %+v", got)
+	}
+	var many []Listed
+	for _, folder := range []string{".gemini", ".copilot", ".cursor", ".codeium/windsurf", ".config/amp"} {
+		in(folder)
+		many = append(many, skills...)
+	}
+	known := "Clients list the skills in their own folders: Gemini CLI lists 120 skills in full, about 28,080 characters in each request; " +
+		"Copilot CLI lists the names of 120 skills and describes some of them; it is not known how Cursor, Amp list theirs."
+	if got := e.checkUnbounded(statuses, many); len(got) != 1 || got[0].Message != known || got[0].Path != filepath.Join(e.Home, ".gemini", "skills") {
+		t.Errorf("got %+v", got)
+	}
 	length = 186
 	in(".codex")
 	want := "Codex cuts all 120 descriptions of your skills to about 130 characters. With a model of 272,000 tokens it has room for 21,760 of their 28,440 characters, and cuts all descriptions alike. The longest are skill-000 (237), skill-001 (237), skill-002 (237)."
