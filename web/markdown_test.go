@@ -48,8 +48,10 @@ func TestDocument(t *testing.T) {
 	}
 	for name, text := range map[string]string{"long": strings.Repeat("a b\n", maxRendered/4+1), "wide": strings.Repeat("a|", 60) + "\n" + strings.Repeat("-|", 60) + "\n" + strings.Repeat("a\n", 1100),
 		"repeated": "[a]: https://example.com/" + strings.Repeat("x", 1000) + "\n\n" + strings.Repeat("[a] ", 100), "repeated pictures": "[a]: /x '" + strings.Repeat("x", 1000) + "'\n\n" + strings.Repeat("![a] ", 100)} {
-		if d := documentOf(text, 2, false); d.HTML != "" || d.Both || len(d.Blocks) != 1 {
-			t.Errorf("%s: %+v", name, d)
+		for _, raw := range []bool{false, true} {
+			if d := documentOf(text, 2, raw); d.HTML != "" || d.Both || len(d.Blocks) != 1 {
+				t.Errorf("%s, raw %t: %+v", name, raw, d)
+			}
 		}
 	}
 	if d := documentOf("# One", 2, true); d.HTML != "" || !d.Both || len(d.Blocks) != 1 {

@@ -40,13 +40,12 @@ func documentOf(source string, above int, raw bool) document {
 	if len(d.Blocks) > 0 && d.Blocks[0].Kind == frontmatter {
 		front, body = d.Blocks[:1], source[len(d.Blocks[0].Text):]
 	}
-	d.Both = len(body) <= maxRendered && cells(body) <= maxCells
-	if raw || !d.Both {
+	if len(body) > maxRendered || cells(body) > maxCells {
 		return d
 	}
 	html, left, err := render(body, above)
-	if err != nil {
-		return document{Blocks: d.Blocks}
+	if d.Both = err == nil; raw || err != nil {
+		return d
 	}
 	return document{html, left, front, true}
 }
