@@ -53,7 +53,7 @@ func (s *session) keepListing(ctx context.Context, machine *setup.Env, c client.
 		if err != nil {
 			return err
 		}
-		plan, err := setup.KeepListingPlan(machine, c, scope, skills)
+		plan, err := setup.NewListingPlan(machine, c, scope, skills, true)
 		if err != nil {
 			return err
 		}

@@ -249,7 +249,7 @@ func (s *setupRun) plan(ctx context.Context, args []string) (*setup.Plan, error)
 func (s *setupRun) listingPlan(ctx context.Context, name string) (*setup.Plan, error) {
 	lists, _ := client.Find(name)
 	if s.listing == "on" {
-		return setup.NewListingPlan(s.env, lists, s.Scope, nil, true)
+		return setup.NewListingPlan(s.env, lists, s.Scope, nil, false)
 	}
 	skills, err := s.listedBy(ctx, s.env, lists, s.Scope)
 	if err == nil && len(skills) == 0 {

@@ -32,27 +32,17 @@ func ListingClients() []string {
 	return names
 }
 
-// NewListingPlan makes a client list skills by their names only, and those that are off not at all; on makes
-// it list all as before. skills tells by name whether a skill is off. What the user has decided about a
-// skill is kept, and what was written for skills that are gone is removed.
-func NewListingPlan(env *Env, c client.Client, s client.Scope, skills map[string]bool, on bool) (*Plan, error) {
-	p, err := newPlanner(env, Request{Scope: s, Remove: on})
+// NewListingPlan makes a client list skills by their names only, and those that are off not at all; without
+// skills it lists all as before. skills tells by name whether a skill is off. What the user has decided about a
+// skill is kept, and what was written for skills that are gone is removed. keep only keeps in step what was set
+// before: what the user has removed since is not set again.
+func NewListingPlan(env *Env, c client.Client, s client.Scope, skills map[string]bool, keep bool) (*Plan, error) {
+	p, err := newPlanner(env, Request{Scope: s, Remove: len(skills) == 0})
 	if err != nil {
 		return nil, err
 	}
-	p.add(p.listing(c, skills, on))
-	p.finish()
-	return p.plan, nil
-}
-
-// KeepListingPlan keeps in step what NewListingPlan has set. What the user has removed since is not set again.
-func KeepListingPlan(env *Env, c client.Client, s client.Scope, skills map[string]bool) (*Plan, error) {
-	p, err := newPlanner(env, Request{Scope: s})
-	if err != nil {
-		return nil, err
-	}
-	p.keep = true
-	p.add(p.listing(c, skills, len(skills) == 0))
+	p.keep = keep
+	p.add(p.listing(c, skills))
 	p.finish()
 	return p.plan, nil
 }
@@ -83,7 +73,7 @@ func ListingsSet(env *Env, c client.Client) (set []client.Scope, err error) {
 	return set, nil
 }
 
-func (p *planner) listing(c client.Client, skills map[string]bool, on bool) Change {
+func (p *planner) listing(c client.Client, skills map[string]bool) Change {
 	settings := cmp.Or(listingOf(c), new(client.ListingSettings))
 	ch, ed, ok := p.begin(c, Listing, settings.Files, edit.JSON)
 	if !ok {
@@ -91,7 +81,7 @@ func (p *planner) listing(c client.Client, skills map[string]bool, on bool) Chan
 	}
 	ours := p.record.Files[ed.File].listed(settings)
 	l := overrides{ed, settings, ours, p.keep}
-	if on {
+	if len(skills) == 0 {
 		if ch.Action = Absent; len(ours) == 0 {
 			return ch
 		}

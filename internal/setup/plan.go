@@ -102,7 +102,7 @@ func NewPlan(env *Env, req Request) (*Plan, error) {
 			}
 		}
 		if listingOf(c) != nil && req.Remove && !req.MCP && !req.Hook {
-			if ch := p.listing(c, nil, true); ch.Action != Absent {
+			if ch := p.listing(c, nil); ch.Action != Absent {
 				p.add(ch)
 			}
 		}

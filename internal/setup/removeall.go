@@ -81,7 +81,7 @@ func (p *planner) listAllInFull() {
 				p.req.Scope = client.User
 			}
 			if !p.leadsAway(c, Listing, file) {
-				p.add(p.listing(in(c, file), nil, true))
+				p.add(p.listing(in(c, file), nil))
 			}
 		}
 	}

@@ -335,31 +335,31 @@ func TestListing(t *testing.T) {
 	file := filepath.Join(e.Home, ".claude", "settings.json")
 	original := "{\n  \"skillOverrides\": {\n    \"mine\": \"off\"\n  }\n}\n"
 	write(t, e, "home/.claude/settings.json", []byte(original))
-	list := func(on bool, names ...string) *Plan {
+	list := func(names ...string) *Plan {
 		t.Helper()
 		skills := make(map[string]bool)
 		for _, name := range names {
 			shown, off := strings.CutPrefix(name, "-")
 			skills[shown] = off
 		}
-		p, err := NewListingPlan(e, named(t, "claude"), client.User, skills, on)
+		p, err := NewListingPlan(e, named(t, "claude"), client.User, skills, false)
 		must.Do(t, err)
 		must.Do(t, p.Apply(e))
 		return p
 	}
-	if p := list(true); p.Changes[0].Action != Absent {
+	if p := list(); p.Changes[0].Action != Absent {
 		t.Errorf("nothing to take back: %+v", p.Changes)
 	}
-	list(false, "cat", "mine", "dog", "cat")
+	list("cat", "mine", "dog", "cat")
 	want := "{\n  \"skillOverrides\": {\n    \"mine\": \"off\",\n    \"cat\": \"name-only\",\n    \"dog\": \"name-only\"\n  }\n}\n"
 	if got := must.Read(t, file); got != want {
 		t.Errorf("set: %s", got)
 	}
-	if p := list(false, "cat", "dog"); p.Changes[0].Action != Unchanged || len(p.Edits) > 0 {
+	if p := list("cat", "dog"); p.Changes[0].Action != Unchanged || len(p.Edits) > 0 {
 		t.Errorf("a second time: %+v", p.Changes)
 	}
 	// It is kept in step: what is disabled is not listed, what is new is, what is gone has no entry.
-	list(false, "-cat", "-mine", "bird")
+	list("-cat", "-mine", "bird")
 	kept := "{\n  \"skillOverrides\": {\n    \"mine\": \"off\",\n    \"cat\": \"off\",\n    \"bird\": \"name-only\"\n  }\n}\n"
 	if got := must.Read(t, file); got != kept {
 		t.Errorf("kept in step: %s", got)
@@ -367,7 +367,7 @@ func TestListing(t *testing.T) {
 	if set, err := ListingsSet(e, named(t, "claude")); err != nil || len(set) != 1 || set[0] != client.User {
 		t.Errorf("set in %v, %v", set, err)
 	}
-	if p := list(false, "cat", "dog"); p.Changes[0].Action != Updated {
+	if p := list("cat", "dog"); p.Changes[0].Action != Updated {
 		t.Errorf("back: %+v", p.Changes)
 	}
 	if got := must.Read(t, file); got != want {
@@ -375,7 +375,7 @@ func TestListing(t *testing.T) {
 	}
 	// One that the user changes stays.
 	must.Do(t, os.WriteFile(file, []byte(strings.Replace(want, `"dog": "name-only"`, `"dog": "off"`, 1)), 0o600))
-	if p := list(true); p.Changes[0].Action != Removed {
+	if p := list(); p.Changes[0].Action != Removed {
 		t.Errorf("taken back: %+v", p.Changes)
 	}
 	if got := must.Read(t, file); !strings.Contains(got, `"dog": "off"`) || strings.Contains(got, "cat") {
@@ -383,14 +383,14 @@ func TestListing(t *testing.T) {
 	}
 
 	// What the user has removed stays away, unless all is set anew; with all of it gone nothing is kept in step.
-	list(false, "cat", "bird")
+	list("cat", "bird")
 	keep := func(names ...string) {
 		t.Helper()
 		skills := make(map[string]bool)
 		for _, name := range names {
 			skills[name] = false
 		}
-		p, err := KeepListingPlan(e, named(t, "claude"), client.User, skills)
+		p, err := NewListingPlan(e, named(t, "claude"), client.User, skills, true)
 		must.Do(t, err)
 		must.Do(t, p.Apply(e))
 	}
@@ -401,7 +401,7 @@ func TestListing(t *testing.T) {
 			t.Errorf("kept with %s: %s", name, got)
 		}
 	}
-	list(false, "cat", "bird")
+	list("cat", "bird")
 	if got := must.Read(t, file); !strings.Contains(got, "bird") {
 		t.Errorf("set anew: %s", got)
 	}
@@ -415,7 +415,7 @@ func TestListing(t *testing.T) {
 	file = filepath.Join(e.Home, ".claude", "settings.json")
 	write(t, e, "home/.claude/settings.json", []byte("{ }"))
 	run(t, e, Request{Clients: []client.Client{named(t, "claude")}, Hook: true, Scope: client.User})
-	list(false, "cat", "dog")
+	list("cat", "dog")
 	run(t, e, Request{Clients: []client.Client{named(t, "claude")}, Scope: client.User, Remove: true})
 	if got := must.Read(t, file); got != "{ }" {
 		t.Errorf("left is %q", got)
