@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/internal/registries"
 )
 
@@ -98,7 +99,7 @@ func newRootAddCommand(e env) *cobra.Command {
 			}
 			r, err := config.NewRoot(args[0], git || given.Ref != "" || given.Sub != "")
 			if err != nil {
-				return &usageError{cmd.CommandPath(), fmt.Errorf("%s: %w", args[0], err)}
+				return &usageError{cmd.CommandPath(), fmt.Errorf("%s: %w", endpoint.Shown(args[0]), err)}
 			}
 			r.Ref, r.Sub, r.Label, r.Fetch, r.Trusted = given.Ref, given.Sub, given.Label, given.Fetch, given.Trusted
 			if err := checkRoot(r, args[0], git || force); err != nil {

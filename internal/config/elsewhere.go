@@ -79,7 +79,12 @@ func checkGit(text string) error {
 	return checkScheme(text, "https", "http", "ssh", "git", "file")
 }
 
-func checkURL(text string) error { return checkScheme(text, "https", "http") }
+func checkURL(text string) error {
+	if endpoint.HasToken(text) {
+		return errors.New("the address holds a token after /t/, which would be written into the configuration and into the label; \"skills root add --registry\" takes the address without that part, and with --key-env the variable that holds the token")
+	}
+	return checkScheme(text, "https", "http")
+}
 
 func checkScheme(text string, schemes ...string) error {
 	u, err := url.Parse(text)

@@ -10,15 +10,29 @@ const hidden = "xxxxx"
 // shortestToken is the length of the shortest token that a path may hold, in bytes.
 const shortestToken = 20
 
+// HasToken reports whether a URL has what may be a token after /t/ in its path.
+func HasToken(address string) bool {
+	_, token, _ := cutToken(address)
+	return token != ""
+}
+
+// cutToken cuts a URL around what may be a token after /t/ in its path; token is "" if there is none.
+func cutToken(address string) (before, token, after string) {
+	before, rest, ok := strings.Cut(address, "/t/")
+	token, _, _ = strings.Cut(rest, "/")
+	if !ok || !strings.Contains(before, "://") || len(token) < shortestToken {
+		return address, "", ""
+	}
+	return before + "/t/", token, rest[len(token):]
+}
+
 // Shown returns a URL without what may be a secret: a password, a user alone, which is how
 // tokens are written, unless of ssh or a database, the values of a query, except settings of a
 // database, a fragment, and what follows /t/ in a path, where our servers take a token, if it is as long as
 // one. A text that is no URL stays as it is, unless it may hold a password.
 func Shown(address string) string {
-	if before, after, ok := strings.Cut(address, "/t/"); ok && strings.Contains(before, "://") {
-		if token, _, _ := strings.Cut(after, "/"); len(token) >= shortestToken {
-			address = before + "/t/" + hidden + after[len(token):]
-		}
+	if before, token, after := cutToken(address); token != "" {
+		address = before + hidden + after
 	}
 	u, err := url.Parse(address)
 	if err != nil {
