@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -287,22 +288,30 @@ func (s *session) changeConfig(change func(e *config.Editor) error) error {
 	return err
 }
 
-// checkKnown returns an error that suggests others for the first rule that matches no skill.
+// checkKnown returns an error that suggests others for the first rule that matches no skill. Where the
+// catalog has no file to be in, nobody can know, and the configuration can be written all the same.
 func checkKnown(ctx context.Context, s *session, rules []config.Rule) error {
 	all := *s
 	all.agent = "" // what the agent does not see may be disabled for it too
-	return all.ask(ctx, freshen, nil, func(ctx context.Context, _ *session, c *catalog, _ []string) error {
-		list, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
-		if err != nil {
-			return err
-		}
-		for _, r := range rules {
-			if err := matchesSkill(ctx, c, r, list); err != nil {
-				return fmt.Errorf("%w (--force writes it all the same)", err)
-			}
-		}
+	c, err := all.openFresh(ctx, freshen)
+	if cause := (*fs.PathError)(nil); errors.As(err, &cause) {
+		s.note("nobody has looked whether there is such a skill, and the index is as before: %v", err)
 		return nil
-	})
+	}
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	list, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
+	if err != nil {
+		return err
+	}
+	for _, r := range rules {
+		if err := matchesSkill(ctx, c, r, list); err != nil {
+			return fmt.Errorf("%w (--force writes it all the same)", err)
+		}
+	}
+	return nil
 }
 
 // matchesSkill returns an error unless a rule matches one of the skills.
