@@ -189,7 +189,7 @@ func ShowRoots(s Settings) ([]ShownRoot, error) {
 		return nil, err
 	}
 	list := []ShownRoot{}
-	for i, origin := range shownRoots(s.Roots) {
+	for i, origin := range (&parser{settings: &s}).shownRoots() {
 		r := s.Roots[i]
 		info, err := os.Stat(r.Path)
 		list = append(list, ShownRoot{

@@ -11,19 +11,6 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// lists are the keys that hold many values, and what changes one of them.
-func lists() map[string]string {
-	return map[string]string{
-		"roots":      `"skills root" changes them`,
-		"registries": `"skills root add --registry" and "skills root remove --registry" change them`,
-		"disabled":   `"skills disable" and "skills enable" change it`,
-		"agents":     `"skills pin" and "skills disable" with --agent change an agent; for more, edit the file`,
-		"ignore":     "edit the file",
-		"projects":   `"skills disable --project" changes them; for more, edit the file`,
-		"scripts":    "edit the file",
-	}
-}
-
 // A Key is a setting that Editor.Set can change.
 type Key struct {
 	About  string
@@ -32,21 +19,23 @@ type Key struct {
 
 // Keys returns the settings that Editor.Set can change, by key. A key in a section is "SECTION.KEY".
 func Keys() map[string]Key {
-	p := &parser{user: true, settings: new(Settings)}
 	list := make(map[string]Key)
 	var add func(prefix string, known keys)
 	add = func(prefix string, known keys) {
 		for name, v := range known {
-			if _, many := lists()[name]; many && prefix == "" {
+			if v.several != "" {
 				continue
 			}
 			list[prefix+name] = Key{v.about, valuesOf(v.schema())}
 			add(prefix+name+".", v.inside)
 		}
 	}
-	add("", p.keys())
+	add("", userKeys())
 	return list
 }
+
+// userKeys returns the keys of a user's file.
+func userKeys() keys { return (&parser{user: true, settings: new(Settings)}).keys() }
 
 // valuesOf returns the values that a schema lists.
 func valuesOf(s schema) (values []string) {
@@ -113,7 +102,7 @@ func (e *Editor) settable(key string) (edit.Path, error) {
 		return edit.To(strings.Split(key, ".")...), nil
 	}
 	top, _, _ := strings.Cut(key, ".")
-	if how, many := lists()[top]; many {
+	if how := userKeys()[top].several; how != "" {
 		return nil, fmt.Errorf("%s holds several values; %s (%s)", top, how, e.File)
 	}
 	if _, ok := known[top]; ok && top != key {

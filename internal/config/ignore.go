@@ -80,8 +80,8 @@ func checkIgnore(n *yaml.Node, entry Ignore) error {
 	return checkNames(n, "ignore", search.Rules{Names: entry.Skills})
 }
 
-func shownIgnores(list []Ignore) (shown []Shown) {
-	for _, entry := range list {
+func (p *parser) shownIgnores() (shown []Shown) {
+	for _, entry := range p.settings.Ignore {
 		set := at(entry.Place)
 		value := make(map[string][]string)
 		for key, names := range map[string][]string{"rules": entry.Rules, "skills": entry.Skills, "sources": entry.Sources} {

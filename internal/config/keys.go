@@ -20,11 +20,21 @@ type value struct {
 
 	about    string // for the schema
 	standard any    // what holds without the key; nil means nothing
+
+	// A key with several values says what changes one of them, and shows them one by one, unless each is nil.
+	several string
+	each    func() []Shown
 }
 
 // doc returns v with a description and a default.
 func (v value) doc(about string, standard any) value {
 	v.about, v.standard = about, standard
+	return v
+}
+
+// many returns v for a key with several values.
+func (v value) many(several string, each func() []Shown) value {
+	v.several, v.each = several, each
 	return v
 }
 

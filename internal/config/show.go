@@ -40,20 +40,8 @@ func (p *parser) shown(known keys, prefix string, o *Options) (list []Shown) {
 	for _, name := range known.names() {
 		v, key := known[name], prefix+name
 		switch {
-		case key == "roots":
-			list = append(list, shownRoots(p.settings.Roots)...)
-		case key == "agents":
-			list = append(list, p.shownAgents()...)
-		case key == "scripts":
-			list = append(list, p.shownScripts()...)
-		case key == "disabled":
-			list = append(list, shownBans(key, p.settings.Disabled)...)
-		case key == "ignore":
-			list = append(list, shownIgnores(p.settings.Ignore)...)
-		case key == "projects":
-			for _, r := range p.settings.Projects {
-				list = append(list, shownBans(key+"."+r.Folder+".disabled", r.Disabled)...)
-			}
+		case v.each != nil:
+			list = append(list, v.each()...)
 		case v.inside != nil:
 			list = append(list, p.shown(v.inside, key+".", o)...)
 		default:
@@ -111,8 +99,8 @@ func at(place search.Place) Shown {
 	return Shown{Origin: originFile, Place: fmt.Sprintf("%s:%d", place.File, place.Line)}
 }
 
-func shownRoots(roots []Root) (list []Shown) {
-	for _, r := range roots {
+func (p *parser) shownRoots() (list []Shown) {
+	for _, r := range p.settings.Roots {
 		set := at(r.Place)
 		if set.Origin == originDefault {
 			set.Origin, set.Place = originFlag, "--root"
@@ -159,6 +147,13 @@ func (p *parser) shownScripts() (list []Shown) {
 		set := at(r.Place)
 		set.Key, set.Value = "scripts", p.scriptKeys(&r).shown()
 		list = append(list, set)
+	}
+	return list
+}
+
+func (p *parser) shownProjects() (list []Shown) {
+	for _, r := range p.settings.Projects {
+		list = append(list, shownBans("projects."+r.Folder+".disabled", r.Disabled)...)
 	}
 	return list
 }

@@ -68,10 +68,14 @@ func pairs(n *yaml.Node, what string, read func(key, value *yaml.Node) error) er
 func (p *parser) keys() keys {
 	s := p.settings
 	known := keys{
-		"roots":    p.rootList().doc("folders with skills; the first wins", nil),
-		"agents":   p.agentMap().doc("what each agent may see, and what it is told", nil),
-		"disabled": p.disabled(&s.Disabled).doc("skills that nobody is offered: a list of names, or a mapping of rules", nil),
-		"ignore":   p.ignore().doc("findings that \"skills doctor\" leaves out: rules, or mappings of rules, skills and sources that all must match", nil),
+		"roots": p.rootList().doc("folders with skills; the first wins", nil).
+			many(`"skills root" changes them`, p.shownRoots),
+		"agents": p.agentMap().doc("what each agent may see, and what it is told", nil).
+			many(`"skills pin" and "skills disable" with --agent change an agent; for more, edit the file`, p.shownAgents),
+		"disabled": p.disabled(&s.Disabled).doc("skills that nobody is offered: a list of names, or a mapping of rules", nil).
+			many(`"skills disable" and "skills enable" change it`, func() []Shown { return shownBans("disabled", s.Disabled) }),
+		"ignore": p.ignore().doc("findings that \"skills doctor\" leaves out: rules, or mappings of rules, skills and sources that all must match", nil).
+			many("edit the file", p.shownIgnores),
 	}
 	if p.user {
 		maps.Copy(known, p.personal())
@@ -105,13 +109,15 @@ func (p *parser) personal() keys {
 		"order":       order(&s.Order).doc("of sources, the first wins; those that are missing follow in the default order", source.Groups()),
 		"install_dir": p.path(&s.InstallDir).doc("folder of installed skills, instead of one in your data folder", nil),
 		"user_dir":    p.path(&s.UserDir).doc("folder with your skills, instead of the usual ones in your home", nil),
-		"registries":  registryList(&s.Registries).doc("registries elsewhere that \"skills search --registries\" asks", nil),
-		"projects":    p.projects().doc("what holds in one project only, by its folder", nil),
-		"trust":       p.section("trust", trustKeys(&s.Trust)).doc("whose skills are offered", nil),
-		"requires":    p.section("requires", requiresKeys(&s.Requires)).doc("what happens to skills whose needs are not met", nil),
-		"usage":       usage(&s.Usage).doc("keep a local log of what is offered, loaded and read, from which ranking learns", false),
-		"scripts":     p.scripts(&s.Scripts).doc("how the scripts of skills run; an agent's own keys win", nil),
-		"limits":      p.section("limits", limitsKeys(&s.Limits)).doc("what a skill may be before it counts as a problem", nil),
+		"registries": registryList(&s.Registries).doc("registries elsewhere that \"skills search --registries\" asks", nil).
+			many(`"skills root add --registry" and "skills root remove --registry" change them`, nil),
+		"projects": p.projects().doc("what holds in one project only, by its folder", nil).
+			many(`"skills disable --project" changes them; for more, edit the file`, p.shownProjects),
+		"trust":    p.section("trust", trustKeys(&s.Trust)).doc("whose skills are offered", nil),
+		"requires": p.section("requires", requiresKeys(&s.Requires)).doc("what happens to skills whose needs are not met", nil),
+		"usage":    usage(&s.Usage).doc("keep a local log of what is offered, loaded and read, from which ranking learns", false),
+		"scripts":  p.scripts(&s.Scripts).doc("how the scripts of skills run; an agent's own keys win", nil).many("edit the file", p.shownScripts),
+		"limits":   p.section("limits", limitsKeys(&s.Limits)).doc("what a skill may be before it counts as a problem", nil),
 	}
 }
 
