@@ -123,9 +123,13 @@ func newConfigSetCommand(e env) *cobra.Command {
 		ValidArgsFunction: settings(true),
 		RunE: e.run(func(_ context.Context, s *session, args []string) error {
 			return editConfig(s, func(e *config.Editor, done func(changed bool, did, was string)) error {
-				is, changed, err := e.Set(args[0], args[1])
+				was, is, changed, err := e.Set(args[0], args[1])
 				if text := jsonText(is); text != "" {
-					done(changed, args[0]+" is now "+text, args[0]+" is "+text+" already")
+					old := jsonText(was)
+					if old != "" {
+						old = " (it was " + old + ")"
+					}
+					done(changed, args[0]+" is now "+text+old, args[0]+" is "+text+" already")
 				} else { // a section
 					done(changed, args[0]+" is changed", args[0]+" is so already")
 				}

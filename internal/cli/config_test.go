@@ -53,7 +53,7 @@ func TestEditTogether(t *testing.T) {
 		if calls++; calls == 1 {
 			must.Write(t, name, "disturb: 0.2\n")
 		}
-		_, changed, err := e.Set("usage", "true")
+		_, _, changed, err := e.Set("usage", "true")
 		done(changed, "set", "is set")
 		return err
 	}))

@@ -49,11 +49,15 @@ func valuesOf(s schema) (values []string) {
 }
 
 // Set gives a setting a value: YAML or, where that does not fit, a text as it is. It returns what the
-// setting is then, without secrets; done is false if the file said so already.
-func (e *Editor) Set(key, value string) (is any, done bool, err error) {
+// file said before, nil if nothing, and what the setting is then, without secrets; done is false if
+// the file said so already.
+func (e *Editor) Set(key, value string) (was, is any, done bool, err error) {
 	at, err := e.settable(key)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
+	}
+	if s, err := e.settings(); err == nil && e.node(at.Names()) != nil {
+		was = valueOf(s, key)
 	}
 	v, err := edit.YAML.Decode([]byte(value))
 	if err != nil || v == nil {
@@ -65,15 +69,20 @@ func (e *Editor) Set(key, value string) (is any, done bool, err error) {
 		err = nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("%s: %w", key, err)
+		return nil, nil, false, fmt.Errorf("%s: %w", key, err)
 	}
 	s, err := e.settings()
+	return was, valueOf(s, key), !bytes.Equal(before, e.data), err
+}
+
+// valueOf returns the value of a setting as Show has it; nil for a section.
+func valueOf(s Settings, key string) any {
 	for _, shown := range Show(s, nil) {
 		if shown.Key == key {
-			is = shown.Value
+			return shown.Value
 		}
 	}
-	return is, !bytes.Equal(before, e.data), err
+	return nil
 }
 
 func (e *Editor) put(at edit.Path, v any) error {

@@ -9,7 +9,7 @@ import (
 
 func TestSet(t *testing.T) {
 	set := func(key, value string) func(*config.Editor) error {
-		return func(e *config.Editor) error { _, _, err := e.Set(key, value); return err }
+		return func(e *config.Editor) error { _, _, _, err := e.Set(key, value); return err }
 	}
 	unset := func(key string) func(*config.Editor) error {
 		return func(e *config.Editor) error { _, err := e.Unset(key); return err }
