@@ -90,18 +90,25 @@ func (e *Editor) put(at edit.Path, v any) error {
 	return e.change(data, err, "write by hand: "+edit.YAMLLine(at, v))
 }
 
-// Unset removes a setting, so that its default holds. done is false if the file does not have it.
+// Unset removes a setting, so that its default holds, and the sections that have nothing else. done
+// is false if the file does not have it.
 func (e *Editor) Unset(key string) (done bool, err error) {
 	at, err := e.settable(key)
 	if err != nil {
 		return false, err
 	}
-	n := e.node(at.Names())
-	if n == nil {
-		return false, nil
+	for ; len(at) > 0 && err == nil; at = at[:len(at)-1] {
+		n := e.node(at.Names())
+		if n == nil || done && len(n.Content) > 0 {
+			break
+		}
+		data, _, bad := edit.Remove(edit.YAML, e.data, at)
+		if err = e.change(data, bad, fmt.Sprintf("remove it from line %d by hand", n.Line)); done {
+			err = nil // an empty section may stay
+		}
+		done = done || err == nil
 	}
-	data, _, err := edit.Remove(edit.YAML, e.data, at)
-	return true, e.change(data, err, fmt.Sprintf("remove it from line %d by hand", n.Line))
+	return done, err
 }
 
 // settable returns the path of a setting that holds one value.

@@ -29,6 +29,9 @@ func TestSet(t *testing.T) {
 		{"a list", "", set("order", "[user, project]"), "order:\n  - user\n  - project\n"},
 		{"as it is", "disturb: 0.05\n", set("disturb", "0.05"), "disturb: 0.05\n"},
 		{"unset", "# mine\nusage: true\nform: short\n", unset("usage"), "# mine\nform: short\n"},
+		{"unset all of a section", "# mine\ntrust:\n  # why\n  project: ask # for now\nform: short\n", unset("trust.project"), "# mine\n  # why\nform: short\n"},
+		{"unset the only setting", "trust: {project: ask}\n", unset("trust.project"), ""},
+		{"unset one of two", "trust:\n  project: ask\n  require_digest: true\n", unset("trust.project"), "trust:\n  require_digest: true\n"},
 		{"unset what is not there", "form: short\n", unset("usage"), "form: short\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
