@@ -52,7 +52,7 @@ func (p *proposals) list(ctx context.Context, _ tool.Arguments) (text string, da
 	}
 	var b strings.Builder
 	for _, p := range list {
-		fmt.Fprintf(&b, "- %s: %s of the skill %s, by %s on %s\n", p.ID, p.Kind, line(p.Skill, maxName), quoted(p.Agent), p.Made.Format(time.RFC3339))
+		fmt.Fprintf(&b, "- %s: %s of the skill %s, by %s on %s: %s\n", p.ID, p.Kind, line(p.Skill, maxName), quoted(p.Agent), p.Made.Format(time.RFC3339), quoted(p.Why))
 	}
 	return b.String(), listProposalsResult{list}, nil
 }
