@@ -106,7 +106,12 @@ func (v *visit) may(p *page) bool {
 func (v *visit) known() bool { return v.owner || v.signedIn }
 
 // who returns the visitor for records.
-func (v *visit) who() proposal.Who { return proposal.ByToken(v.scope, v.name) }
+func (v *visit) who() proposal.Who {
+	if v.site.opts.Key != "" {
+		return proposal.Who{Agent: v.scope, Name: v.site.opts.Owner}
+	}
+	return proposal.ByToken(v.scope, v.name)
+}
 
 // seeing returns the scope for questions about a single skill: the owner also sees skills
 // that are held back.

@@ -32,6 +32,9 @@ type Options struct {
 	// browser that brings it: the query ?key=… of any page. "" means none.
 	Key string
 
+	// Owner is the name of whoever holds the Key, for records; "" means unknown.
+	Owner string
+
 	// Check lets in those who bear a token: a form asks for it, unless Check knows "" too.
 	// They see what their agent may see. nil means that tokens let in nobody.
 	Check access.Checker

@@ -272,7 +272,7 @@ func (s *session) serverOptions(o *server.Options) (err error) {
 	if s.verbose {
 		level = slog.LevelInfo
 	}
-	o.Dir, o.Agent, o.Version = s.dir, s.agent, versionOf().Version
+	o.Dir, o.Agent, o.Version, o.User = s.dir, s.agent, versionOf().Version, userName()
 	o.State, _ = config.StateDir() // without one nothing is remembered
 	o.Usage = usageLog(o.Config.Usage, o.Config.UsagePrompts)
 	o.Note, o.Closing = s.note, s.noteRecovered

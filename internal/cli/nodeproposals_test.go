@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // A visitor is a browser at the page of one node.
@@ -28,6 +30,24 @@ func (s *httpServer) visit(t *testing.T, secret string) *visitor {
 	must.Do(t, err)
 	v := &visitor{t, strings.TrimSuffix(s.url, "mcp") + "ui/", http.Client{Jar: jar}}
 	v.post("signin", "token", secret)
+	return v
+}
+
+// openPage starts "skills web" and signs in.
+func openPage(t *testing.T) *visitor {
+	t.Helper()
+	cmd := exec.Command("skills", "web", "--no-open", "--json")
+	pipe, err := cmd.StdoutPipe()
+	must.Do(t, err)
+	must.Do(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	text, err := bufio.NewReader(pipe).ReadString('}')
+	must.Do(t, err)
+	address, query, _ := strings.Cut(object(t, text)["url"].(string), "?")
+	jar, err := cookiejar.New(nil)
+	must.Do(t, err)
+	v := &visitor{t, address, http.Client{Jar: jar}}
+	v.get("?" + query)
 	return v
 }
 
@@ -87,6 +107,7 @@ func gitIn(t *testing.T, dir, stdin string, args ...string) string {
 // whose token may decides on the page of another node; what is approved becomes a branch of the
 // repository, and after the next push every node has it. The history says who approved.
 func TestProposalsOfNodes(t *testing.T) {
+	testsize.Long(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git")
 	}
@@ -171,7 +192,17 @@ func TestProposalsOfNodes(t *testing.T) {
 	}
 
 	// What is approved becomes branches, and what is checked out stays.
-	call(t, 0, "proposals", "reject", own, "--reason", "Anna took it back")
+	stdio := startServer(t, "--agent", "lead", "--allow-proposals", "--reviewer", "lead")
+	stdio.say(initialize, initialized, toolCall("list_proposals", "{}", ""))
+	if list := jsonOf(t, stdio.hear(`"id":2`)); !strings.Contains(list, own) || strings.Contains(list, change) {
+		t.Errorf("what waits, over a pipe: %s", list)
+	}
+	stdio.say(toolCall("reject_proposal", `{"proposal":"`+own+`","reason":"Anna took it back"}`, ""))
+	if out := jsonOf(t, stdio.hear(`"id":2`)); !strings.Contains(out, "is rejected") {
+		t.Errorf("rejected over a pipe: %s", out)
+	}
+	stdio.stdin.Close()
+	stdio.end()
 	out := call(t, 0, append([]string{"proposals", "apply"}, roots...)...)
 	for _, want := range []string{change + "\tcat\tcommit ", typed + "\tdog\tcommit ", added + "\tfish\tcommit ", " on the branch proposal/" + change} {
 		if !strings.Contains(out, want) {
@@ -224,6 +255,15 @@ func TestProposalsOfNodes(t *testing.T) {
 	}
 	if page := b.visit(t, lead).get("skill?id=cat"); !strings.Contains(page, "by token anna") {
 		t.Errorf("the page has no history: %s", page)
+	}
+	if shown := call(t, 0, "proposals", "show", own); !strings.Contains(shown, "Decided by: lead") || !strings.Contains(shown, "Anna took it back") {
+		t.Errorf("shown: %s", shown)
+	}
+	mine := openPage(t)
+	third := first(t, mine.post("propose", "name", "cow", "why", "We have one.", "text", "---\nname: cow\ndescription: Milks the cow. Use when it moos.\n---\nMilk it.\n"),
+		`Kept as <code>([0-9a-z-]+)</code>`)
+	if page := decide(mine, third, "approve"); !strings.Contains(page, "It was approved by ann ") {
+		t.Errorf("on the page of this machine: %s", page)
 	}
 	if shown := call(t, 0, "proposals", "show", change); !strings.Contains(shown, "Decided by: token anna") || !strings.Contains(shown, "on the branch proposal/"+change) {
 		t.Errorf("shown: %s", shown)

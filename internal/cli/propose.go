@@ -149,5 +149,8 @@ func (c *catalog) who() proposal.Who {
 	if c.agent != nil {
 		return proposal.Who{Agent: c.agent, Name: c.agent.Name}
 	}
-	return proposal.Who{Name: cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME"))}
+	return proposal.Who{Name: userName()}
 }
+
+// userName returns who runs the command; "" means unknown.
+func userName() string { return cmp.Or(os.Getenv("USER"), os.Getenv("USERNAME")) }

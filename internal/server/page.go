@@ -37,7 +37,7 @@ func Page(ctx context.Context, l net.Listener, o Options, started func(url, regi
 	// path is one that no other server can know.
 	key, prefix := rand.Text(), "/"+strings.ToLower(rand.Text()[:12])+"/"
 	site, err := web.New(s.Catalog, &web.Options{
-		Prefix: prefix, Key: key, Agent: s.agent, Proposals: box, Propose: true, Usage: o.Usage, Ignore: o.Settings.Ignore, Logger: s.opts.Logger,
+		Prefix: prefix, Key: key, Owner: s.opts.User, Agent: s.agent, Proposals: box, Propose: true, Usage: o.Usage, Ignore: o.Settings.Ignore, Logger: s.opts.Logger,
 		Switch: s.switching(),
 	})
 	if err != nil {

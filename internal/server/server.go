@@ -33,6 +33,7 @@ type Options struct {
 	Dir      string            // of the project; "" means the working folder
 	State    string            // folder for sessions, tokens and trust; "" means that nothing is remembered
 	Version  string            // of the program
+	User     string            // who runs it, for records; "" means unknown
 
 	// Agent is the name of the configured agent whose scope is all that is served; "" means
 	// the whole catalog, and over HTTP the scopes of all agents too.
