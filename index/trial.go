@@ -73,16 +73,13 @@ func (t *Trial) View(ctx context.Context, f func(store.Reader) error) error {
 }
 
 // State implements store.Reader.
-func (t *Trial) State(ctx context.Context) (store.State, error) {
-	s, err := t.Store.State(ctx)
-	return t.after(s), err
-}
+func (t *Trial) State(ctx context.Context) (store.State, error) { return after(t.Store.State(ctx)) }
 
 // after returns the state with the trial, which no catalog ever has.
-func (t *Trial) after(s store.State) store.State {
+func after(s store.State, err error) (store.State, error) {
 	s.Generation.Number++
 	s.Generation.Token ^= math.MaxInt64
-	return s
+	return s, err
 }
 
 // Update implements store.Store.
@@ -145,13 +142,7 @@ func (r *tried) Sources(context.Context) ([]store.Source, error) { return r.sour
 func (r *tried) has(rows []int64) bool { return rows == nil || slices.Contains(rows, r.entry.Row) }
 
 // State implements store.Reader.
-func (r *tried) State(ctx context.Context) (store.State, error) {
-	s, err := r.Reader.State(ctx)
-	if r.entry.Row == newRow {
-		s.Found++
-	}
-	return r.t.after(s), err
-}
+func (r *tried) State(ctx context.Context) (store.State, error) { return after(r.Reader.State(ctx)) }
 
 // Entries implements store.Reader.
 func (r *tried) Entries(ctx context.Context, rows []int64) ([]store.Entry, error) {
@@ -162,14 +153,6 @@ func (r *tried) Entries(ctx context.Context, rows []int64) ([]store.Entry, error
 	list = slices.DeleteFunc(slices.Clone(list), func(e store.Entry) bool { return e.Row == r.entry.Row })
 	at, _ := slices.BinarySearchFunc(list, r.entry.NameKey, func(e store.Entry, key string) int { return strings.Compare(e.NameKey, key) })
 	return slices.Insert(list, at, r.entry), nil
-}
-
-// Skill implements store.Reader.
-func (r *tried) Skill(ctx context.Context, row int64) (*skill.Skill, bool, error) {
-	if row == r.entry.Row {
-		return r.t.skill, true, nil
-	}
-	return r.Reader.Skill(ctx, row)
 }
 
 // Rankings implements store.Reader.
