@@ -119,10 +119,11 @@ func (h *HTTP) serveMetadata(w http.ResponseWriter, r *http.Request) {
 }
 
 // withCaller tells the protocol library the name of the caller of a request, so that a session
-// belongs to the caller that began it.
+// belongs to the caller that began it, and whose scope its token shows, see proposals.mayDecide.
 func withCaller(next http.Handler) http.Handler {
 	verify := func(_ context.Context, _ string, r *http.Request) (*auth.TokenInfo, error) {
-		return &auth.TokenInfo{UserID: identityOf(r).caller.Name}, nil
+		caller := identityOf(r).caller
+		return &auth.TokenInfo{UserID: caller.Name, Scopes: []string{caller.Agent}}, nil
 	}
 	withName := auth.RequireBearerToken(verify, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

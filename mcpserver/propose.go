@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -46,11 +47,31 @@ func proposalRows(o *Options) []tool.Row {
 	}
 	id := tool.Param{Name: "proposal", Aliases: []string{"id", "proposalid"}, Required: true, Text: "id of the proposal"}
 	reason := tool.Param{Name: "reason", Aliases: []string{"why", "justification"}, Required: true, Text: "why, for the record"}
-	return append(rows,
-		tool.Row{Name: "list_proposals", Title: "List proposed changes of skills", Text: listProposalsText, Output: listProposalsResult{}, Do: p.list},
-		tool.Row{Name: "show_proposal", Title: "Show a proposed change of a skill", Text: showProposalText, Params: []tool.Param{id}, Output: showProposalResult{}, Do: p.show},
-		tool.Row{Name: "approve_proposal", Title: "Make a proposed change of a skill", Text: approveProposalText, Params: []tool.Param{id, reason}, Output: decidedResult{}, Writes: true, Destroys: true, Do: p.approve},
-		tool.Row{Name: "reject_proposal", Title: "Reject a proposed change of a skill", Text: rejectProposalText, Params: []tool.Param{id, reason}, Output: decidedResult{}, Writes: true, Destroys: true, Do: p.reject})
+	reviews := []tool.Row{
+		{Name: "list_proposals", Title: "List proposed changes of skills", Text: listProposalsText, Output: listProposalsResult{}, Do: p.list},
+		{Name: "show_proposal", Title: "Show a proposed change of a skill", Text: showProposalText, Params: []tool.Param{id}, Output: showProposalResult{}, Do: p.show},
+		{Name: "approve_proposal", Title: "Make a proposed change of a skill", Text: approveProposalText, Params: []tool.Param{id, reason}, Output: decidedResult{}, Writes: true, Destroys: true, Do: p.approve},
+		{Name: "reject_proposal", Title: "Reject a proposed change of a skill", Text: rejectProposalText, Params: []tool.Param{id, reason}, Output: decidedResult{}, Writes: true, Destroys: true, Do: p.reject},
+	}
+	for i, r := range reviews {
+		reviews[i].Do = func(ctx context.Context, in tool.Arguments) (string, any, error) {
+			if err := p.mayDecide(ctx); err != nil {
+				return "", nil, err
+			}
+			return r.Do(ctx, in)
+		}
+	}
+	return append(rows, reviews...)
+}
+
+// mayDecide refuses the bearers of tokens of their own that are not for the reviewer: a token for the
+// whole catalog shows the reviewer's scope at its path, and decides nothing there.
+func (p *proposals) mayDecide(ctx context.Context) error {
+	extra := requestOf(ctx).call.GetExtra() // nil of stdio
+	if extra != nil && extra.TokenInfo != nil && !slices.Contains(extra.TokenInfo.Scopes, p.opts.Agent.Name) {
+		return mistake("only tokens of the agent %s decide on proposals, and see them", quoted(p.opts.Agent.Name))
+	}
+	return nil
 }
 
 // filesSchema is the schema of the files of a new skill.

@@ -144,7 +144,7 @@ func (v *visit) identify(token string) error {
 		v.site.opts.Logger.Warn("this token is for an agent that is not served", "caller", caller.Name, "agent", caller.Agent)
 		return &statusError{http.StatusForbidden, errors.New("this token is for an agent that is not served here; ask the owner of the catalog")}
 	}
-	v.owner = token != "" && v.scope != nil && v.scope.Name == v.site.opts.Reviewer
+	v.owner = token != "" && v.scope != nil && v.scope.Name == v.site.opts.Reviewer && (caller.Name == "" || caller.Agent == v.scope.Name)
 	return nil
 }
 

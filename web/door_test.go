@@ -129,9 +129,12 @@ func TestOnlyAgent(t *testing.T) {
 	})
 	for _, token := range []string{"all", "some"} {
 		k.post("signin", "token", token).is(303)
-		k.get("catalog").is(200).has("pdf-forms", "Sign out", "disabled").lacks("secret-plan")
+		k.get("catalog").is(200).has("pdf-forms", "Sign out").lacks("secret-plan")
 		k.get("skill", "id", "secret-plan").is(404)
 	}
+	k.get("catalog").has("disabled") // the agent decides
+	k.post("signin", "token", "all").is(303)
+	k.get("catalog").is(200).lacks("disabled") // and nobody whose token is not the agent's
 	k.post("signin", "token", "other").is(403)
 
 	k.cookies = nil

@@ -93,18 +93,3 @@ func OpenWhile(open func() bool, c Checker) Checker {
 		return c.Check(ctx, secret)
 	})
 }
-
-// Within returns a Checker of callers who see at most the scope of an agent: who may see the
-// whole catalog sees that scope, and who may see another agent's sees nothing.
-func Within(agent string, c Checker) Checker {
-	return checkerFunc(func(ctx context.Context, secret string) (Caller, error) {
-		caller, err := c.Check(ctx, secret)
-		if err == nil && caller.Agent == "" {
-			caller.Agent = agent
-		}
-		if err == nil && caller.Agent != agent {
-			return Caller{}, ErrRefused
-		}
-		return caller, err
-	})
-}

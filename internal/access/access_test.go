@@ -35,29 +35,6 @@ func TestAny(t *testing.T) {
 	}
 }
 
-// fixed is a Checker that lets in one caller.
-type fixed Caller
-
-func (f fixed) Check(context.Context, string) (Caller, error) { return Caller(f), nil }
-
-func TestWithin(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		of   Checker
-		want Caller
-		err  error
-	}{
-		{"whole catalog", fixed{"a", ""}, Caller{"a", "clerk"}, nil},
-		{"same agent", fixed{"a", "clerk"}, Caller{"a", "clerk"}, nil},
-		{"other agent", fixed{"a", "reader"}, Caller{}, ErrRefused},
-		{"nobody", Single("x"), Caller{}, ErrUnknown},
-	} {
-		if got, err := Within("clerk", test.of).Check(t.Context(), "a"); got != test.want || !errors.Is(err, test.err) {
-			t.Errorf("%s: got %+v, %v", test.name, got, err)
-		}
-	}
-}
-
 func TestOpenWhile(t *testing.T) {
 	open := true
 	c := OpenWhile(func() bool { return open }, Single("a"))

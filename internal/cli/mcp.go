@@ -44,7 +44,8 @@ propose_skill keep what "skills proposals" lists, and change no skill. With
 --reviewer NAME the configured agent of that name, and no other, also gets
 list_proposals, show_proposal, approve_proposal and reject_proposal, for skills
 that it may see and that it did not propose itself; it is served with --agent
-NAME, or over HTTP at /mcp/NAME.
+NAME, or over HTTP at /mcp/NAME. There of the tokens that "skills token add" and
+an issuer give only those for that agent decide.
 
 With --registries agents may also look for skills in the registries of your
 configuration ("skills search --help"): find_skills sends them what the agent

@@ -165,6 +165,19 @@ func TestProposalsOfNodes(t *testing.T) {
 		}
 	}
 
+	// The path of the agent who decides shows Ben its scope, and no more.
+	a.token = ben
+	for tool, args := range map[string]string{"list_proposals": "{}", "show_proposal": `{"proposal":"` + change + `"}`,
+		"approve_proposal": `{"proposal":"` + change + `","reason":"x"}`, "reject_proposal": `{"proposal":"` + change + `","reason":"x"}`} {
+		if out := a.call(t, "127.0.0.1", "/lead", "tools/call", tool, args); !strings.Contains(out, "only tokens of the agent") {
+			t.Errorf("%s by Ben: %s", tool, out)
+		}
+	}
+	a.token = lead
+	if out := a.call(t, "127.0.0.1", "", "tools/call", "list_proposals", `{}`); !strings.Contains(out, change) {
+		t.Errorf("Anna's agent sees %s", out)
+	}
+
 	// Anna decides at another node than where it was proposed.
 	annas := a.visit(t, lead)
 	if list := annas.get("proposals"); !strings.Contains(list, change) || !strings.Contains(list, typed) || !strings.Contains(list, "token ben") {

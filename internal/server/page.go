@@ -111,9 +111,6 @@ func (s *Server) page(check access.Checker, written *audit.Log) (http.Handler, e
 		Prefix: "/ui/", Check: check, Reviewer: s.opts.Reviewer, Agent: s.agent, Proposals: s.proposals(), Propose: s.opts.Propose, Usage: s.opts.Usage, Ignore: s.opts.Settings.Ignore,
 		Observe: func(e usage.Event) { written.Add(e); s.noteUse(e) }, Logger: s.opts.Logger,
 	}
-	if s.agent != nil {
-		o.Check = access.Within(s.agent.Name, check)
-	}
 	asking, err := web.New(s.Catalog, &o)
 	if err != nil {
 		return nil, err
