@@ -35,7 +35,7 @@ const (
 // skill's folder. numbered means that the line numbers of the diff are right, because this
 // package wrote it; else each hunk must fit in exactly one place. Errors are *DiffError.
 func apply(files Files, changes []change, folder string, numbered bool) (Files, error) {
-	out := maps.Clone(files)
+	out := merged(files, nil)
 	seen := make(map[string]bool)
 	for _, c := range changes {
 		c.path = within(files, c.path, folder)

@@ -253,18 +253,22 @@ func TestBounds(t *testing.T) {
 			t.Errorf("proposal %d of one hour: %v", i, err)
 		}
 	}
-	kept := 30
-	for i := range testsize.Rounds(172, 10_000) {
+	kept := map[bool]int{true: 30} // by the bird, and by others
+	for i := range testsize.Rounds(175, 10_000) {
 		k.now = k.now.Add(2 * time.Hour)
-		switch _, err := k.ProposeUpdate(ctx, bird, one("Fill the bowl.", fmt.Sprint("Fill ", i))); {
+		who := bird
+		if i > 20 {
+			who.Name = fmt.Sprint("bird ", i%4)
+		}
+		switch _, err := k.ProposeUpdate(ctx, who, one("Fill the bowl.", fmt.Sprint("Fill ", i))); {
 		case err == nil:
-			kept++
+			kept[who == bird]++
 		case !errors.Is(err, proposal.ErrTooMany):
 			t.Fatal(err)
 		}
 	}
-	if n := proposal.Count(filepath.Join(k.state, "proposals")); kept != 200 || n != 200 {
-		t.Errorf("%d are kept, %d wait", kept, n)
+	if n := proposal.Count(filepath.Join(k.state, "proposals")); kept[true] != 50 || kept[false] != 150 || n != 200 {
+		t.Errorf("%v are kept, %d wait", kept, n)
 	}
 	// What is there already is returned all the same.
 	if _, err := k.ProposeUpdate(ctx, bird, one("Call the cat.", "Call 1")); err != nil {

@@ -1,6 +1,7 @@
 package proposal
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,11 +19,13 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // Bounds on what is proposed.
 const (
 	maxWaiting       = 200       // proposals that wait
+	maxOwn           = 50        // of one agent, so that others can propose too
 	maxHourly        = 30        // proposals of one agent in an hour
 	maxDiff          = 256 << 10 // bytes
 	maxJustification = 16 << 10
@@ -179,6 +182,11 @@ func valid(before, after Files, folder string) error {
 	for _, f := range after {
 		size += len(f.Data)
 	}
+	for _, name := range changed(before, after) { // nobody could read it, and no diff would show it
+		if text := after[name].Data; slices.Contains(skill.FileNames, name) && (source.IsBinary(text) || bytes.IndexByte(text, 0) >= 0) {
+			return refuse("%s has bytes that are no text", name)
+		}
+	}
 	if size > skill.MaxPublishedBytes || len(after) > skill.MaxPublishedFiles {
 		return refuse("the result has more than %d files or %d bytes", skill.MaxPublishedFiles, skill.MaxPublishedBytes)
 	}
@@ -309,24 +317,32 @@ func (b *inbox) admit(ctx context.Context, p *Proposal, sum string) (old Proposa
 		made, _ := strconv.ParseInt(id[:idTime], 36, 64) // 0 is long ago
 		return made >= hourAgo
 	}
-	mine, open := 0, 0
+	mine, own, open := 0, 0, 0
 	list, _ := b.shelf.list(ctx, func(id string, waits bool) bool { // a damaged one, which List reports, is no other
 		if waits {
 			open++
 		}
-		return recent(id) || strings.HasSuffix(id, "-"+sum)
+		return waits || recent(id) || strings.HasSuffix(id, "-"+sum)
 	})
 	for _, other := range list {
 		switch {
 		case strings.HasSuffix(other.ID, "-"+sum) && other.State != StateApproved && other.Skill == p.Skill && other.Base == p.Base:
 			return other, true, nil
-		case recent(other.ID) && other.Agent == p.Agent:
+		case other.Agent != p.Agent:
+			continue
+		}
+		if recent(other.ID) {
 			mine++
+		}
+		if other.State == StateOpen {
+			own++
 		}
 	}
 	switch {
 	case open >= maxWaiting:
 		err = refuse("%w: %d wait for a decision, so that none is taken; \"skills proposals\" lists them", ErrTooMany, open)
+	case own >= maxOwn:
+		err = refuse("%w: %d by %q wait for a decision; propose more when they are decided on", ErrTooMany, own, p.Agent)
 	case mine >= maxHourly:
 		err = refuse("%w: %d in an hour by %q; propose more later", ErrTooMany, mine, p.Agent)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -44,7 +45,7 @@ func (s *Shared) place(plan *plan, e *search.Entry, to string) error {
 		if to != "" {
 			return refuse("%w: it goes to where the skill comes from, so it takes no --to", ErrLocked)
 		}
-		return nil
+		return ofSkill(plan.trial.Dir, plan.trial.Before, plan.trial.After)
 	}
 	var labels []string
 	for _, src := range s.opts.Sources() {
@@ -66,7 +67,7 @@ func (s *Shared) place(plan *plan, e *search.Entry, to string) error {
 func (s *Shared) carryOut(ctx context.Context, plan *plan, r *record, who Who, o Approval) (Proposal, error) {
 	p := r.Proposal
 	p.decided(StateApproved, who.Name, o.Reason, s.now())
-	p.Source = plan.trial.Source
+	p.Source, p.Dir = plan.trial.Source, plan.trial.Dir // as it is now
 	var err error
 	if p.Digest, err = plan.trial.After.digest(ctx); err != nil {
 		return r.Proposal, err
@@ -97,15 +98,18 @@ func (s *Shared) History(ctx context.Context, a *search.Agent, id string) (Log, 
 	if err != nil {
 		return Log{}, err
 	}
-	list, err := s.shelf.list(ctx, func(_ string, waits bool) bool { return !waits })
 	log := Log{Skill: e.Name}
+	list, err := s.shelf.list(ctx, func(_ string, waits bool) bool { return !waits })
+	if len(list) == 0 {
+		return log, err
+	} // a damaged one, which List reports, stops no other
 	slices.SortStableFunc(list, func(a, b Proposal) int { return a.Decided.Compare(b.Decided) })
 	for _, p := range list {
 		if p.State == StateApproved && p.Skill == e.ID && p.Source == e.Source {
 			log.Versions = append(log.Versions, Version{Number: len(log.Versions) + 1, Time: p.Decided, Who: p.By, Why: p.Why, Digest: p.Digest, Proposal: p.ID})
 		}
 	}
-	return log, err
+	return log, nil
 }
 
 // Change returns what an approved change of a skill changes, as a unified diff.
@@ -152,14 +156,19 @@ func (s *Shared) Find(ctx context.Context, id string) (Proposal, error) {
 // where the proposal changes it.
 func (s *Shared) Apply(ctx context.Context, id string, to Target, again bool) (Proposal, error) {
 	c, err := s.commit(ctx, id, again, to.Read)
-	if err != nil {
-		return c.Proposal, err
+	where := "the last commit, which has it already" // by a patch, or by a process that was killed
+	if err == nil {
+		where, err = to.Commit(ctx, c)
+	} else if errors.Is(err, errMade) {
+		err = nil
 	}
-	where, err := to.Commit(ctx, c)
 	if err != nil {
 		return c.Proposal, err
 	}
 	return s.kept.change(ctx, c.ID, func(p *Proposal) error {
+		if p.State != StateApproved {
+			return refuse("the proposal %s was %s meanwhile; its change is in %s", p.ID, p.State, where)
+		}
 		p.Where, p.Applied = where, s.now()
 		return nil
 	})
@@ -202,27 +211,36 @@ func (s *Shared) commit(ctx context.Context, id string, again bool, read func(co
 	case !r.Applied.IsZero() && !again:
 		return c, refuse("the proposal %s is applied already: %s", r.ID, r.Where)
 	}
-	if r.Kind == KindNew {
-		c.Dir = r.Skill
-	}
-	if !fs.ValidPath(c.Dir) {
-		return c, refuse("the proposal %s is for the folder %q, which is none of %s", r.ID, c.Dir, r.Source)
-	}
 	if c.Before, err = read(ctx, c.Dir); err != nil {
 		return c, err
 	}
-	_, noSkill := c.Before.Parse(r.Skill)
-	switch there := len(c.Before) > 0; {
-	case r.Kind == KindUpdate && noSkill != nil:
+	if _, noSkill := c.Before.Parse(r.Skill); r.Kind == KindUpdate && noSkill != nil {
 		return c, refuse("%s has no skill in %s: it was moved or removed since", r.Source, c.Dir)
-	case r.Kind == KindNew && there:
+	}
+	if c.After, err = r.onto(c.Before, folderName(c.Dir, r.Skill)); err != nil {
+		return c, err
+	}
+	switch {
+	case len(changed(c.Before, c.After)) == 0:
+		return c, refuse("%s %w of %s", r.Source, errMade, r.ID)
+	case r.Kind == KindNew && len(c.Before) > 0:
 		return c, refuse("%s has a folder %s by now", r.Source, c.Dir)
 	}
-	c.After, err = r.onto(c.Before, folderName(c.Dir, r.Skill))
-	if err == nil && len(changed(c.Before, c.After)) == 0 {
-		err = refuse("%s has the change of %s already", r.Source, r.ID)
+	return c, ofSkill(c.Dir, c.Before, c.After)
+}
+
+// errMade means that nothing is left to change.
+var errMade = errors.New("has the change already")
+
+// ofSkill refuses a change of a skill at the top of its root that makes another skill, or changes what is
+// the repository's, such as .github.
+func ofSkill(dir string, before, after Files) error {
+	for _, name := range changed(before, after) {
+		if dir == "." && (strings.HasPrefix(name, ".") || strings.Contains(name, "/") && slices.Contains(skill.FileNames, path.Base(name))) {
+			return refuse("%w: the skill is its whole root, and %s is no part of it", ErrLocked, name)
+		}
 	}
-	return c, err
+	return nil
 }
 
 // Message returns what a commit says: why, and who proposed and approved it. What they wrote is quoted,
@@ -283,27 +301,43 @@ func (e engine) list(ctx context.Context, want func(id string, waits bool) bool)
 	}
 	var errs []error
 	for _, kept := range all {
-		if !want(kept.ID, kept.Waits) {
+		if !isID(kept.ID) || !want(kept.ID, kept.Waits) {
 			continue
 		}
 		p, err := infoOf(&kept)
-		if err != nil {
+		if err == nil {
+			list = append(list, p)
+		} else if len(errs) < maxDamaged {
 			errs = append(errs, err)
-			continue
 		}
-		list = append(list, p)
 	}
 	return list, errors.Join(errs...)
 }
 
+const maxDamaged = 5 // proposals that an error names
+
 func infoOf(kept *store.Proposal) (p Proposal, err error) {
-	if err = json.Unmarshal(kept.Info, &p); err == nil && (p.ID != kept.ID || kept.Waits != (p.State == StateOpen)) {
-		err = fmt.Errorf("its id is %q, and it is %s", p.ID, p.State)
+	if err = json.Unmarshal(kept.Info, &p); err == nil {
+		err = p.damage(kept)
 	}
 	if err != nil {
 		err = fmt.Errorf("reading the proposal %s: %w", kept.ID, err)
 	}
 	return p, err
+}
+
+// damage says why a proposal is none that this package writes: whoever may write to the database may have
+// written it, and what is approved goes to a repository.
+func (p *Proposal) damage(kept *store.Proposal) error {
+	switch {
+	case p.ID != kept.ID || !isID(p.ID):
+		return fmt.Errorf("its id is %q", p.ID)
+	case kept.Waits != (p.State == StateOpen) || !slices.Contains([]State{StateOpen, StateApproved, StateRejected}, p.State):
+		return fmt.Errorf("it is %q", p.State)
+	case p.Kind == KindNew && p.Dir == p.Skill && skill.IsPortableName(p.Skill), p.Kind == KindUpdate && fs.ValidPath(p.Dir):
+		return nil
+	}
+	return fmt.Errorf("it is of the kind %q, for the folder %q", p.Kind, p.Dir)
 }
 
 func (e engine) read(ctx context.Context, id string) (r record, err error) {

@@ -124,7 +124,7 @@ type UsageLine struct {
 // have one. Its lines are no part of the catalog, and nobody who watches hears of them.
 type UsageLog interface {
 	// AddUsage adds lines, all or none, and removes the oldest ones that are too many for
-	// the bounds above. A line that is there already is not added again, so that AddUsage may
+	// the bounds above, and those of a time that is more than a day ahead. A line that is there already is not added again, so that AddUsage may
 	// be called again when its answer is lost. An engine may let add those who else may only
 	// read, whom others then call nodes.
 	AddUsage(ctx context.Context, lines []UsageLine) error

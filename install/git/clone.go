@@ -42,10 +42,10 @@ func OpenClone(ctx context.Context, dir string) (*Clone, error) {
 	c := &Clone{repo: Repo{dir: dir, allowed: "https:ssh:http:git:file", most: math.MaxInt64}}
 	prefix, err := c.run(ctx, "", nil, "rev-parse", "--show-prefix")
 	switch {
-	case errors.Is(err, ErrMissing):
-		return nil, err
-	case err != nil:
+	case err != nil && strings.Contains(err.Error(), "not a git repository"):
 		return nil, fmt.Errorf("%s: %w", dir, ErrNoRepository)
+	case err != nil:
+		return nil, err
 	}
 	c.prefix = strings.TrimSuffix(strings.TrimSpace(prefix), "/")
 	return c, nil

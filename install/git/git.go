@@ -159,6 +159,9 @@ func (r Repo) failure(ctx context.Context, what string, err error, stderr *tail)
 		{"unexpected disconnect", "the connection was cut; try again"},
 		{"hung up", "the connection was cut; try again"},
 		{"transfer closed", "the connection was cut; try again"},
+		{"auto-detect", "say who makes commits: git config user.name NAME, and git config user.email ADDRESS"},
+		{"empty ident name", "say who makes commits: git config user.name NAME"},
+		{"dubious ownership", "run this as the owner of the repository, or: git config --global --add safe.directory FOLDER"},
 		{"no space left", "make room on the disk of the installed skills"},
 	} {
 		if strings.Contains(strings.ToLower(stderr.String()), h.said) {

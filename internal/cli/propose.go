@@ -22,12 +22,14 @@ it needs enough lines around the change. New and removed files are taken, but no
 renames. --files FOLDER holds the files of a new skill NAME.
 
 --why says why, --evidence FILE holds what happened: a log, an error, a review.
-The same proposal twice is one. At most 200 proposals wait, and one agent makes
-at most 30 in an hour. With --agent NAME it is the proposal of that agent, for
-which other skills than those in its scope do not exist.
+The same proposal twice is one. At most 200 proposals wait, of them 50 of one
+agent, and one agent makes at most 30 in an hour. With --agent NAME it is the
+proposal of that agent, for which other skills than those in its scope do not
+exist.
 
 A proposal is a folder below proposals/open in $REPERTOIRE_STATE, or the folder
-repertoire in your state folder, with files that you can read and change.
+repertoire in your state folder, with files that you can read and change. The
+proposals of a shared catalog (--store) are in its database.
 
 --json prints an object with id, kind (update, new), skill, source, dir (of the
 skill in its source), base and base_text (digests of the skill and of its

@@ -46,9 +46,9 @@ func Apply(ctx context.Context, st Store, sources []source.Source, o *Options) (
 		o = new(Options)
 	}
 	desk := proposal.OpenShared(st, nil, nil)
-	chosen, err := choose(ctx, desk, o.IDs)
-	if err != nil {
-		return nil, 0, err
+	chosen, damaged := choose(ctx, desk, o.IDs)
+	if len(chosen) == 0 {
+		return nil, 0, damaged
 	}
 	known, err := st.Sources(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func Apply(ctx context.Context, st Store, sources []source.Source, o *Options) (
 		}
 		list = append(list, r)
 	}
-	return list, others, nil
+	return list, others, damaged
 }
 
 // choose returns the proposals with these IDs, or all that wait to be applied.

@@ -2,7 +2,9 @@ package pushback_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -223,8 +225,11 @@ func TestHostileWords(t *testing.T) {
 	if !strings.Contains(done["cat"], "already") {
 		t.Errorf("patched, it is applied again: %v", done)
 	}
+	if done := k.apply(pushback.Options{}); len(done) > 0 {
+		t.Errorf("what is there already is not noted: %v", done)
+	}
 	k.git("reset", "--quiet", "--hard", "HEAD~1")
-	k.apply(pushback.Options{})
+	k.apply(pushback.Options{IDs: []string{p.ID}})
 	for _, commit := range []string{"HEAD@{1}", "proposal/" + p.ID} {
 		if names := k.git("show", "--format=", "--name-only", commit); names != "skills/cat/SKILL.md" {
 			t.Errorf("%s changes %s", commit, names)
@@ -233,5 +238,95 @@ func TestHostileWords(t *testing.T) {
 		if n := strings.Count("\n"+message, "\nApproved-by: "); n != 1 || strings.Contains(message, "\x1b") {
 			t.Errorf("%s says %q", commit, message)
 		}
+	}
+}
+
+// row is a proposal that somebody has written into the database by hand.
+func (k *kit) row(id, state, kind, skill, dir, text string) {
+	k.t.Helper()
+	info := fmt.Sprintf(`{"id":%q,"kind":%q,"skill":%q,"source":%q,"dir":%q,"state":%q,"digest":"x","by":"Anna"}`, id, kind, skill, label, dir, state)
+	must.Do(k.t, k.st.AddProposal(k.t.Context(), store.Proposal{ID: id, Info: []byte(info), Text: []byte(text)}))
+}
+
+// TestRowsByHand: whoever may write proposals into the database, as a node may, writes nothing with them
+// outside of the folders of skills, and stops nobody else.
+func TestRowsByHand(t *testing.T) {
+	k := newKit(t)
+	good := k.approved("cat", "--- /dev/null\n+++ b/more.md\n@@\n+More.\n") // which changes no file that is there
+	files := func(name string) string {
+		skill := base64.StdEncoding.EncodeToString([]byte(text(name, "x")))
+		return `{"files":{"SKILL.md":{"Data":"` + skill + `"},"x.yml":{"Data":"eA=="}}}`
+	}
+	for i, row := range [][5]string{
+		{"approved", "new", ".github/workflows", ".github/workflows", files(".github/workflows")},
+		{"approved", "new", "../x", "../x", files("../x")},
+		{"approved", "new", "bird", "../bird", files("bird")},
+		{"approved", "new", "bird", "cat", files("bird")},
+		{"approved", "", "bird", "bird", files("bird")},
+		{"approved", "update", "cat", "../..", "{}"},
+		{"approved", "update", "cat", "/etc", "{}"},
+		{"approved", "update", "cat", "cat", `{"diff":"diff --git a/../x b/../x\n--- /dev/null\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n"}`},
+		{"approved", "update", "cat", "cat", `{"diff":5}`},
+		{"approved", "update", "cat", "cat", `{"files":{"":{}}}`},
+		{"merged", "update", "cat", "cat", "{}"},
+	} {
+		k.row(fmt.Sprintf("0000000-%06d", i), row[0], row[1], row[2], row[3], row[4])
+	}
+	k.row("x", "approved", "update", "cat", "cat", "{}")
+	k.row("0000000-aaaa/..", "approved", "update", "cat", "cat", "{}")
+	must.Do(t, k.st.AddProposal(t.Context(), store.Proposal{ID: "0000000-bbbbbb", Info: []byte("{")}))
+
+	list, _, err := pushback.Apply(t.Context(), k.st, []source.Source{k.src}, &pushback.Options{Origins: map[string]string{label: "ours"}})
+	if err == nil || !strings.Contains(err.Error(), "0000000-000000") {
+		t.Errorf("what is damaged is not said: %v", err)
+	}
+	for _, r := range list {
+		if (r.Err == nil) != (r.ID == good.ID) {
+			t.Errorf("%s: %v", r.ID, r.Err)
+		}
+	}
+	if branches := k.git("branch", "--list", "proposal/*", "--format=%(refname:short)"); branches != "proposal/"+good.ID {
+		t.Errorf("branches %s", branches)
+	}
+	if log, err := k.desk.History(t.Context(), nil, "cat"); err != nil || len(log.Versions) == 0 {
+		t.Errorf("history %v, %v", log, err)
+	}
+	k.approved("dog", "@@\n-Feed it.\n+Walk it.\n")
+	k.desk.List(t.Context(), nil, true) // which says what is damaged
+}
+
+// TestWholeRoot: a change of a skill that is its whole root changes nothing that is not the skill's.
+func TestWholeRoot(t *testing.T) {
+	for name, ok := range map[string]bool{"more.md": true, ".github/workflows/x.yml": false, "dog/SKILL.md": false} {
+		k := newKit(t)
+		var err error
+		k.src, err = source.Dir(filepath.Join(k.repo, "skills/cat"), &source.Options{Label: label, Kind: source.KindRoot})
+		must.Do(t, err)
+		diff := fmt.Sprintf("diff --git a/%[1]s b/%[1]s\nnew file mode 100644\n--- /dev/null\n+++ b/%[1]s\n@@ -0,0 +1 @@\n+x\n", name)
+		k.row("0000000-000000", "approved", "update", "cat", ".", fmt.Sprintf(`{"diff":%q}`, diff))
+		if done := k.apply(pushback.Options{}); strings.Contains(done["cat"], "on the branch") != ok {
+			t.Errorf("%s: %v", name, done)
+		}
+	}
+}
+
+// aborting is a repository in which a change is made while somebody rejects it.
+type aborting func() error
+
+func (aborting) Read(context.Context, string) (proposal.Files, error) {
+	return proposal.Files{"SKILL.md": {Data: []byte(text("cat", "Feed it.\n\nWait."))}}, nil
+}
+func (a aborting) Commit(context.Context, *proposal.Commit) (string, error) { return "there", a() }
+
+// TestRejectedMeanwhile: what is rejected while it is applied stays rejected, and is said to be made.
+func TestRejectedMeanwhile(t *testing.T) {
+	k := newKit(t)
+	p := k.approved("cat", "@@\n-Feed it.\n+Feed it well.\n")
+	_, err := k.desk.Apply(t.Context(), p.ID, aborting(func() error {
+		_, err := k.desk.Reject(t.Context(), proposal.Who{Name: "Ben"}, p.ID, "No.")
+		return err
+	}), false)
+	if now, _ := k.desk.Find(t.Context(), p.ID); err == nil || !strings.Contains(err.Error(), "was rejected meanwhile; its change is in there") || !now.Applied.IsZero() {
+		t.Errorf("%+v, %v", now, err)
 	}
 }

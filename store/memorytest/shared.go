@@ -250,9 +250,10 @@ func (s *Store) AddUsage(ctx context.Context, lines []store.UsageLine) error {
 	})
 }
 
-// bounded returns the lines of the newest months. It bounds no bytes.
+// bounded returns the lines of the newest months, and none of the future. It bounds no bytes.
 func bounded(lines []store.UsageLine) []store.UsageLine {
 	months := make(map[string]bool)
+	lines = slices.DeleteFunc(lines, func(l store.UsageLine) bool { return time.Until(l.Time) > 24*time.Hour })
 	for i, l := range slices.Backward(lines) {
 		if months[l.Time.Format("2006-01")] = true; len(months) > store.UsageMonths {
 			return lines[i+1:]

@@ -49,6 +49,11 @@ REVOKE ALL ON repertoire.usage FROM repertoire_node`)
 	if !n.ReadOnly() || linesOf(t, n) != 1 {
 		t.Error("the catalog of a node is not read-only, or it cannot read the log")
 	}
+	pgtest.Exec(t, login(t, address, "repertoire_node"), `INSERT INTO repertoire.usage (catalog, at, id, line)
+		SELECT c.id, v.at, v.id, convert_to(repeat('x', v.n), 'UTF8') FROM repertoire.catalogs c, (VALUES ('infinity'::timestamptz, 1, 1), (now(), 2, 1048577)) v (at, id, n)`)
+	if linesOf(t, n) != 1 {
+		t.Error("a line of no time, or one that is too long, is kept")
+	}
 	p := store.Proposal{ID: "x", Waits: true, Info: []byte("made"), Text: []byte("text")}
 	must.Do(t, n.AddProposal(t.Context(), p))
 	must.Do(t, n.SetProposal(t.Context(), store.Proposal{ID: "x", Info: []byte("done")}, p.Info))

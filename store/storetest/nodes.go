@@ -25,7 +25,7 @@ func nodeChecks() []sharedCheck {
 		{"Tokens", "Tokens are returned as they were added, ordered by name; their names are unique.", testTokens},
 		{"TokensHeard", "Watch calls heard when another process changes the tokens, which is no change of the catalog.", testTokensHeard},
 		{"Usage", "Lines of the log of usage are returned in the order of their times, once each; who may only read cannot add any, and ForgetUsage removes them all.", testUsage},
-		{"UsageMonths", "The log of usage keeps the newest months that it has lines of.", testUsageMonths},
+		{"UsageMonths", "The log of usage keeps the newest months that it has lines of, and none of the future.", testUsageMonths},
 		{"Proposals", "Proposals are kept whole, one decision about each counts, and who may only read reads them.", testProposals},
 	}
 }
@@ -336,6 +336,9 @@ func testUsageMonths(t *testing.T, s Shared, _ Opener) {
 		if err := u.AddUsage(t.Context(), lines); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := u.AddUsage(t.Context(), []store.UsageLine{{Time: time.Now().AddDate(0, 1, 0), Data: []byte("{}")}}); err != nil {
+		t.Fatal(err)
 	}
 	list := usageSince(t, u, time.Time{})
 	wants(t, "lines", store.UsageMonths)(len(list), nil)

@@ -25,8 +25,12 @@ SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   too_long record;
 BEGIN
+  -- A line of the future, from a wrong clock or an enemy, would take the place of a month; a large one, of all others.
+  DELETE FROM repertoire.usage u USING added a WHERE u.catalog = a.catalog AND u.at = a.at AND u.id = a.id
+    AND (a.at > now() + interval '1 day' OR octet_length(a.line) > 1048576);
   INSERT INTO repertoire.usage_months AS m (catalog, month, bytes)
-    SELECT a.catalog, date_trunc('month', a.at AT TIME ZONE 'UTC'), sum(octet_length(a.line)) FROM added a GROUP BY 1, 2 ORDER BY 1, 2
+    SELECT u.catalog, date_trunc('month', u.at AT TIME ZONE 'UTC'), sum(octet_length(u.line))
+    FROM added a JOIN repertoire.usage u USING (catalog, at, id) GROUP BY 1, 2 ORDER BY 1, 2
   ON CONFLICT (catalog, month) DO UPDATE SET bytes = m.bytes + excluded.bytes;
   FOR too_long IN
     SELECT c.catalog, (SELECT m.month FROM repertoire.usage_months m WHERE m.catalog = c.catalog ORDER BY m.month DESC OFFSET 11 LIMIT 1) AS oldest
