@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
@@ -259,9 +260,10 @@ func TestProposalsOfNodes(t *testing.T) {
 	call(t, 0, append([]string{"push", "-q"}, roots...)...)
 	for _, s := range []*httpServer{a, b} {
 		s.token = ben
-		for out := ""; !strings.Contains(out, "Feed it well."); {
-			out = s.call(t, "127.0.0.1", "", "tools/call", "read_skill", `{"name":"cat"}`)
-		}
+		eventually(t, "a node has the old skill", func() bool {
+			time.Sleep(20 * time.Millisecond) // a client may not ask as often as it can
+			return strings.Contains(s.call(t, "127.0.0.1", "", "tools/call", "read_skill", `{"name":"cat"}`), "Feed it well.")
+		})
 	}
 	if log := call(t, 0, "proposals", "history", "cat"); !strings.Contains(log, "\ttoken anna\t") || strings.Count(log, "\n") != 1 {
 		t.Errorf("history %q", log)
