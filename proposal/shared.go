@@ -215,7 +215,7 @@ func (s *Shared) commit(ctx context.Context, id string, again bool, read func(co
 		return c, err
 	}
 	if _, noSkill := c.Before.Parse(r.Skill); r.Kind == KindUpdate && noSkill != nil {
-		return c, refuse("%s has no skill in %s: it was moved or removed since", r.Source, c.Dir)
+		return c, refuse("%s has no skill in %s: it was moved or removed since, or is not committed", r.Source, c.Dir)
 	}
 	if c.After, err = r.onto(c.Before, folderName(c.Dir, r.Skill)); err != nil {
 		return c, err

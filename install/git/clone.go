@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
 // A Clone is a repository of the user, in which a folder is. Nothing that is checked out there
@@ -22,6 +24,7 @@ import (
 type Clone struct {
 	repo   Repo
 	prefix string // of the folder, slash-separated; "" means the top
+	head   string // commit that was checked out when it was opened
 }
 
 // ErrNoRepository means that a folder is in no repository.
@@ -48,6 +51,9 @@ func OpenClone(ctx context.Context, dir string) (*Clone, error) {
 		return nil, err
 	}
 	c.prefix = strings.TrimSuffix(strings.TrimSpace(prefix), "/")
+	if c.head, err = c.line(ctx, "", nil, "rev-parse", "--verify", "HEAD^{commit}"); err != nil {
+		return nil, fmt.Errorf("%s: its repository has no commit", dir)
+	}
 	return c, nil
 }
 
@@ -71,11 +77,11 @@ func (c *Clone) line(ctx context.Context, stdin string, env []string, args ...st
 	return strings.TrimSpace(out), err
 }
 
-// Files returns the files that the last commit has below a folder of the Clone's folder, by
+// Files returns the files that the commit has below a folder of the Clone's folder, by
 // their path in it; none if there is no such folder.
 func (c *Clone) Files(ctx context.Context, dir string) (map[string]File, error) {
 	top := path.Join(c.prefix, dir)
-	args := []string{"ls-tree", "-r", "-z", "--full-tree", "HEAD"}
+	args := []string{"ls-tree", "-r", "-z", "--full-tree", c.head}
 	if top != "" {
 		args = append(args, "--", top+"/")
 	}
@@ -125,8 +131,7 @@ func (c *Clone) Files(ctx context.Context, dir string) (map[string]File, error) 
 	return files, nil
 }
 
-// Branch makes a branch with one commit on top of the last one of what is checked out, and
-// returns the commit. changes are files below a folder of the Clone's folder; nil removes one.
+// Branch makes a branch with one commit on top of the one that is checked out, and returns it. changes are files below a folder of the Clone's folder; nil removes one.
 // A branch of that name with the same files is taken as it is.
 func (c *Clone) Branch(ctx context.Context, name, dir, message string, changes map[string]*File) (commit string, err error) {
 	temp, err := os.MkdirTemp("", "repertoire-index")
@@ -135,14 +140,14 @@ func (c *Clone) Branch(ctx context.Context, name, dir, message string, changes m
 	}
 	defer os.RemoveAll(temp)
 	index := []string{"GIT_INDEX_FILE=" + filepath.Join(temp, "index")}
-	if _, err := c.run(ctx, "", index, "read-tree", "HEAD"); err != nil {
+	if _, err := c.run(ctx, "", index, "read-tree", c.head); err != nil {
 		return "", err
 	}
 	var lines strings.Builder
 	for file, f := range changes {
 		at := path.Join(c.prefix, dir, file)
 		if f == nil {
-			fmt.Fprintf(&lines, "0 %040d\t%s\x00", 0, at)
+			fmt.Fprintf(&lines, "0 %0*d\t%s\x00", len(c.head), 0, at)
 			continue
 		}
 		mode := "100644"
@@ -169,7 +174,7 @@ func (c *Clone) Branch(ctx context.Context, name, dir, message string, changes m
 		}
 		return "", fmt.Errorf("there is a branch %s with other files; remove it with \"git branch -D %s\" if nobody needs it", name, name)
 	}
-	if commit, err = c.line(ctx, message, nil, "commit-tree", tree, "-p", "HEAD", "-F", "-"); err != nil {
+	if commit, err = c.line(ctx, message, nil, "commit-tree", tree, "-p", c.head, "-F", "-"); err != nil {
 		return "", err
 	}
 	_, err = c.run(ctx, "", nil, "update-ref", ref, commit, "")
@@ -178,6 +183,10 @@ func (c *Clone) Branch(ctx context.Context, name, dir, message string, changes m
 
 // Push brings a branch to a remote.
 func (c *Clone) Push(ctx context.Context, remote, branch string) error {
-	_, err := c.run(ctx, "", nil, "push", "--quiet", "--", remote, "refs/heads/"+branch)
+	out, err := c.run(ctx, "", nil, "push", "--porcelain", "--", remote, "refs/heads/"+branch)
+	if _, said, ok := strings.Cut(out, "!\t"); err != nil && ok { // which refs, and why
+		said, _, _ = strings.Cut(said, "\n")
+		err = fmt.Errorf("git push: it was refused: %s", tidy.Line(said))
+	}
 	return err
 }

@@ -113,7 +113,7 @@ func open(ctx context.Context, label string, sources []source.Source, known []st
 		}
 		for _, k := range known {
 			if own := o.Origins[label]; k.Label == label && k.Origin != "" && k.Origin != own {
-				return nil, fmt.Errorf("the catalog has %s from another repository (origin %s, this is %s)", label, push.ShortOrigin(k.Origin), push.ShortOrigin(own))
+				return nil, fmt.Errorf("the catalog has %s from another repository (origin %s, this is %s); run this there, or print a patch with \"skills proposals patch\"", label, push.ShortOrigin(k.Origin), push.ShortOrigin(own))
 			}
 		}
 		clone, err := git.OpenClone(ctx, s.Info().Root)

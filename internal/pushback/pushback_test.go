@@ -330,3 +330,44 @@ func TestRejectedMeanwhile(t *testing.T) {
 		t.Errorf("%+v, %v", now, err)
 	}
 }
+
+// TestRepositories: repositories that are unlike most say what is the matter, or work.
+func TestRepositories(t *testing.T) {
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	k := newKit(t)
+	remove := func(id string) {
+		k.row(id, "approved", "update", "cat", "cat", `{"files":{"old.md":{"Data":"eAo="}},"diff":"diff --git a/old.md b/old.md\ndeleted file mode 100644\n--- a/old.md\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"}`)
+	}
+	says := func(want string, o pushback.Options) {
+		t.Helper()
+		if done := k.apply(o); !strings.Contains(done["cat"], want) {
+			t.Errorf("%v, want %q", done, want)
+		}
+	}
+	k.write("skills/cat/old.md", "x\n")
+	remove("0000000-000000")
+	must.Do(t, os.RemoveAll(filepath.Join(k.repo, ".git")))
+	k.git("init", "--quiet", "--initial-branch=main", "--template=", "--object-format=sha256")
+	says("has no commit", pushback.Options{})
+	k.git("config", "user.name", "Cleo")
+	k.git("config", "user.email", "cleo@team.example")
+	k.commit()
+	k.git("config", "--unset", "user.name")
+	k.git("config", "--unset", "user.email")
+	k.git("config", "user.useConfigOnly", "true")
+	says("say who makes commits", pushback.Options{})
+	k.git("config", "user.name", "Cleo")
+	k.git("config", "user.email", "cleo@team.example")
+	bare := filepath.Join(t.TempDir(), "bare.git")
+	k.git("clone", "--quiet", "--bare", ".", bare)
+	k.git("--git-dir", bare, "branch", "proposal")
+	says("it was refused: refs/heads/proposal/0000000-000000", pushback.Options{Remote: bare})
+	says("on the branch", pushback.Options{})
+	if files := k.git("ls-tree", "-r", "--name-only", "proposal/0000000-000000", "skills/cat/"); files != "skills/cat/SKILL.md" {
+		t.Errorf("files %s", files)
+	}
+	k.git("rm", "--quiet", "-r", "--cached", "skills/cat")
+	k.git("commit", "--quiet", "-m", "Keep it here")
+	remove("0000001-000000")
+	says("is not committed", pushback.Options{})
+}
