@@ -44,7 +44,10 @@ type decidedResult struct {
 
 func (p *proposals) list(ctx context.Context, _ tool.Arguments) (text string, data any, err error) {
 	list, err := p.List(ctx, p.opts.Agent, false)
-	if err != nil {
+	switch {
+	case err != nil && list == nil:
+		return "", nil, err
+	case err != nil:
 		p.opts.Logger.Warn("listing proposals", "error", err) // of single ones: the others are listed
 	}
 	if len(list) == 0 {
@@ -120,7 +123,11 @@ func (p *proposals) approve(ctx context.Context, in tool.Arguments) (text string
 		return "", nil, err
 	}
 	noteProposal(ctx, shown.Proposal)
-	return fmt.Sprintf("The skill %s is changed.", line(shown.Skill, maxName)), decidedResult{shown.Proposal, shown.Notes}, nil
+	text = "The skill %s is changed."
+	if _, shared := p.Desk.(*proposal.Shared); shared {
+		text = "The change of the skill %s is approved. It is in this catalog once somebody has made it where the skill is pushed from."
+	}
+	return fmt.Sprintf(text, line(shown.Skill, maxName)), decidedResult{shown.Proposal, shown.Notes}, nil
 }
 
 // isShown reports whether the text of a proposal shows all of its change: not of a file that is

@@ -46,7 +46,7 @@ func (f folders) ids(state string) (list []string, err error) {
 
 // list implements shelf.
 func (f folders) list(_ context.Context, want func(id string, waits bool) bool) ([]Proposal, error) {
-	var list []Proposal
+	list := []Proposal{}
 	var errs []error
 	for _, state := range []string{waiting, decided} {
 		ids, err := f.ids(state)

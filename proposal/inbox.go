@@ -49,7 +49,7 @@ type shelf interface {
 	hold(ctx context.Context, f func(context.Context) error) error
 	// list returns the proposals that are wanted, the oldest first. want is asked about each,
 	// whether it waits or not. What cannot be read is the error; the others are listed all
-	// the same.
+	// the same. The list is nil only if nobody knows which there are.
 	list(ctx context.Context, want func(id string, waits bool) bool) ([]Proposal, error)
 	read(ctx context.Context, id string) (record, error)
 	// add adds a proposal that waits.
@@ -105,11 +105,11 @@ func isID(s string) bool {
 }
 
 // List returns the proposals that an agent may see, the oldest first: those that wait, or all.
-// What cannot be read is the error; the others are listed all the same.
+// What cannot be read is the error; the others are listed all the same. A nil list means that none
+// can be read, such as while a database is away.
 func (b *inbox) List(ctx context.Context, a *search.Agent, all bool) ([]Proposal, error) {
 	list, err := b.shelf.list(ctx, func(_ string, waits bool) bool { return all || waits })
-	list = slices.DeleteFunc(list, func(p Proposal) bool { return !b.sees(ctx, a, &p) })
-	return append([]Proposal{}, list...), err
+	return slices.DeleteFunc(list, func(p Proposal) bool { return !b.sees(ctx, a, &p) }), err
 }
 
 // sees reports whether a proposal exists for an agent: the skill is in its scope, or would be.

@@ -100,7 +100,7 @@ func (s *Shared) History(ctx context.Context, a *search.Agent, id string) (Log, 
 	}
 	log := Log{Skill: e.Name}
 	list, err := s.shelf.list(ctx, func(_ string, waits bool) bool { return !waits })
-	if len(list) == 0 {
+	if list == nil {
 		return log, err
 	} // a damaged one, which List reports, stops no other
 	slices.SortStableFunc(list, func(a, b Proposal) int { return a.Decided.Compare(b.Decided) })
@@ -299,6 +299,7 @@ func (e engine) list(ctx context.Context, want func(id string, waits bool) bool)
 	if err != nil {
 		return nil, err
 	}
+	list = []Proposal{}
 	var errs []error
 	for _, kept := range all {
 		if !isID(kept.ID) || !want(kept.ID, kept.Waits) {

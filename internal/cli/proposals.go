@@ -127,12 +127,15 @@ func newProposalsCommand(e env) *cobra.Command {
 
 func listProposals(ctx context.Context, ui *screen, c *catalog, desk proposal.Desk, all bool) error {
 	list, err := desk.List(ctx, c.agent, all)
-	if err != nil {
+	switch {
+	case err != nil && list == nil:
+		return err
+	case err != nil:
 		ui.note("%v", err) // of single proposals: the others are listed
 	}
 	if ui.json {
 		open := slices.DeleteFunc(slices.Clone(list), func(p proposal.Proposal) bool { return p.State != proposal.StateOpen })
-		return ui.printJSON(proposalsResult{len(open), append([]proposal.Proposal{}, list...)})
+		return ui.printJSON(proposalsResult{len(open), list})
 	}
 	if len(list) == 0 {
 		ui.note("no proposals")

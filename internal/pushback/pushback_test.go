@@ -181,6 +181,9 @@ func TestElsewhere(t *testing.T) {
 		t.Errorf("no repository: %v", done)
 	}
 	k.st.Break(errors.New("gone"))
+	if list, err := k.desk.List(t.Context(), nil, true); list != nil || err == nil {
+		t.Errorf("listed without the store: %v, %v", list, err)
+	}
 	if _, _, err := pushback.Apply(context.Background(), k.st, nil, nil); err == nil || !strings.Contains(err.Error(), "gone") {
 		t.Errorf("without the store: %v", err)
 	}
