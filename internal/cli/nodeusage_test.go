@@ -100,4 +100,9 @@ func TestUsageOfNodes(t *testing.T) {
 	if s := stats(); s["events"] != 0. {
 		t.Errorf("after forgetting there are %v", s)
 	}
+	pgtest.Exec(t, node, `INSERT INTO repertoire.usage (catalog, at, id, line) SELECT id, now(), 1,
+		convert_to(json_build_object('time', now(), 'kind', 'offered', 'skills', json_build_array(json_build_object('id', E'x\nAll is well')))::text, 'UTF8') FROM repertoire.catalogs`)
+	if out := call(t, 0, "stats", "--store", node); !strings.Contains(out, "x All is well") || strings.Contains(out, "\nAll is well") {
+		t.Errorf("a line of the log is a line of the answer: %s", out)
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/internal/figures"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/postgres"
 	"github.com/repertoire-skills/repertoire/usage"
@@ -224,13 +225,14 @@ func runsOf(n usage.Count) string {
 	return fmt.Sprintf("%d (%d failed)", n.Ran, n.FailedRuns)
 }
 
-// printNames prints the first names of a list under a title, if there are any.
+// printNames prints the first names of a list under a title, if there are any: one on a line, whatever
+// somebody has written into the log.
 func printNames(ui *screen, title string, names []string) {
 	const most = 10
 	if len(names) == 0 {
 		return
 	}
-	fmt.Fprintf(ui.stdout, "\n%s\n  %s\n", title, strings.Join(names[:min(len(names), most)], "\n  "))
+	fmt.Fprintf(ui.stdout, "\n%s\n  %s\n", title, strings.Join(mapped(names[:min(len(names), most)], tidy.Line), "\n  "))
 	noteMore(ui, len(names)-most, "")
 }
 
