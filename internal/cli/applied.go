@@ -62,16 +62,16 @@ func newApplyCommand(e env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var roots push.Options
-		sources, err := pushedSources(s, cmd, &settings, &roots)
-		if err != nil {
-			return err
-		}
 		db, err := openDatabase(s, cmd, settings, true)
 		if err != nil {
 			return err
 		}
 		defer db.Close()
+		var roots push.Options
+		sources, err := pushedSources(s, cmd, &settings, &roots)
+		if err != nil {
+			return err
+		}
 		o.IDs, o.Origins = ids, roots.Origins
 		list, others, err := pushback.Apply(ctx, db, sources, &o)
 		if err != nil && len(list) == 0 {
@@ -115,9 +115,10 @@ func newPatchCommand(e env) *cobra.Command {
 		Short: "Print an approved change of a shared catalog as a patch",
 		Long: `Patch prints an approved change of a shared catalog as a patch for the skill as
 the catalog has it. Its paths begin in the folder of the skill's root: "git am
---directory=FOLDER" makes a commit of it, and "patch -p1" in the folder changes
-the files. It says who proposed and who approved it.`,
-		Example: "  skills proposals patch 0tro8w0 | git am --directory=skills",
+--keep-cr --directory=FOLDER" makes a commit of it, and "patch -p1" in the
+folder changes the files. It says who proposed and who approved it. "skills
+proposals apply" then notes that the change is made.`,
+		Example: "  skills proposals patch 0tro8w0 | git am --keep-cr --directory=skills",
 		Args:    args(1, 1),
 
 		ValidArgsFunction: arguments(anyText()),

@@ -15,6 +15,8 @@ first approved proposal, each change since by "skills proposals approve" and
 have noticed. The newest 50 versions are kept, up to 10 MB for a skill, and
 always the last two.
 
+Of a shared catalog it lists the approved changes of the skill instead.
+
 --record keeps the skill as it is now, which begins the history of a skill that
 has none: from then on edits are kept too.
 
@@ -51,19 +53,24 @@ func newHistoryCommand(e env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printHistory(s.screen, &log)
+			_, shared := desk.(*proposal.Shared)
+			return printHistory(s.screen, &log, shared)
 		}),
 	}
 	cmd.Flags().BoolVar(&record, "record", false, "keep the skill as it is now")
 	return cmd
 }
 
-func printHistory(ui *screen, log *proposal.Log) error {
+func printHistory(ui *screen, log *proposal.Log, shared bool) error {
 	log.Versions = append([]proposal.Version{}, log.Versions...)
 	if ui.json {
 		return ui.printJSON(log)
 	}
-	if len(log.Versions) == 0 {
+	switch {
+	case len(log.Versions) == 0 && shared:
+		ui.note("no change of %s was approved yet", log.Skill)
+		return nil
+	case len(log.Versions) == 0:
 		ui.note("no version of %s is kept; --record keeps the skill as it is", log.Skill)
 		return nil
 	}
@@ -103,7 +110,7 @@ func newRevertCommand(e env) *cobra.Command {
 			if _, err := s.rescan(ctx, c); err != nil {
 				s.note("the skill is changed, but the catalog is as before: %v", err)
 			}
-			return printHistory(s.screen, &log)
+			return printHistory(s.screen, &log, false)
 		}),
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")

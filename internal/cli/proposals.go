@@ -96,7 +96,7 @@ func newProposalsCommand(e env) *cobra.Command {
 		ValidArgs: actions,
 		PreRunE: checked(func(args []string) error {
 			action := append(args, listAction)[0]
-			switch err := isOneOf("action", action, actions); {
+			switch err := isOneOf("action", action, append(actions, "propose", "history", "revert", "apply", "patch")); {
 			case err != nil:
 				return err
 			case action == listAction && len(args) == 2:

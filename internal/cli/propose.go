@@ -50,7 +50,7 @@ func newProposeCommand(e env) *cobra.Command {
 		PreRunE: checked(func([]string) error {
 			switch {
 			case (diff == "") == (folder == ""):
-				return errors.New("--diff or --files is missing: the change, or the files of a new skill")
+				return errors.New("give either --diff, the change of a skill, or --files, the files of a new one")
 			case why == "":
 				return errors.New("--why is missing: say why the change helps")
 			}

@@ -374,3 +374,21 @@ func TestRepositories(t *testing.T) {
 	remove("0000001-000000")
 	says("is not committed", pushback.Options{})
 }
+
+// TestPatchOfCRLF: a patch keeps the ends of lines.
+func TestPatchOfCRLF(t *testing.T) {
+	k := newKit(t)
+	skill := strings.ReplaceAll(text("bird", "Feed it."), "\n", "\r\n")
+	p, err := k.desk.ProposeNew(t.Context(), proposal.Who{Name: "bird"}, proposal.Addition{Name: "bird", Files: proposal.Files{"SKILL.md": {Data: []byte(skill)}}, Justification: "We have one."})
+	must.Do(t, err)
+	_, err = k.desk.Approve(t.Context(), proposal.Who{Name: "Anna"}, p.ID, proposal.Approval{})
+	must.Do(t, err)
+	patch, err := k.desk.Patch(t.Context(), p.ID)
+	must.Do(t, err)
+	file := filepath.Join(t.TempDir(), "patch")
+	must.Write(t, file, patch)
+	k.git("am", "--quiet", "--keep-cr", "--directory=skills", file)
+	if got := must.Read(t, filepath.Join(k.repo, "skills/bird/SKILL.md")); got != skill {
+		t.Errorf("patched: %q", got)
+	}
+}
