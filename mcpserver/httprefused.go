@@ -56,7 +56,7 @@ func (h *HTTP) noteRefusedPage(r *http.Request, status int) {
 	h.noteRefused(r, reason, status)
 }
 
-// longName is the length of the longest name in a path that is shown in a log. A token, which somebody
+// longName is the length of the longest part of a path that is shown in a log. A token, which somebody
 // may take for a part of the path, is longer.
 const longName = 24
 
@@ -65,13 +65,15 @@ func (h *HTTP) shownPath(r *http.Request) string {
 	at := r.URL.Path
 	page := h.opts.UI != nil && strings.HasPrefix(at, "/ui/")
 	if _, pattern := h.mux.Handler(r); !page && !h.forRegistry(r) && strings.Contains(pattern+"{", "/{") { // nothing, or the name of a scope
-		name, scope := strings.CutPrefix(at, "/mcp/")
-		if !scope {
-			name, scope = strings.CutSuffix(strings.TrimPrefix(at, "/"), "/mcp")
-		}
-		if !scope || len(name) > longName && h.scopes[name] == nil {
+		if !strings.HasPrefix(at, "/mcp/") && !strings.HasSuffix(at, "/mcp") {
 			return "/…"
 		}
 	}
-	return tidy.Cut(tidy.Clean(at), 200)
+	parts := strings.Split(at, "/")
+	for i, part := range parts {
+		if len(part) > longName && h.scopes[part] == nil {
+			parts[i] = "…"
+		}
+	}
+	return tidy.Cut(tidy.Clean(strings.Join(parts, "/")), 200)
 }

@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -16,7 +17,7 @@ func TestRefused(t *testing.T) {
 	told := make(chan access.Refusal, 10)
 	tokens := access.Open(t.TempDir())
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(map[string]int{"/ui/form": 403, "/ui/signin": 401, "/ui/": 401, "/ui/state": 403}[r.URL.Path])
+		w.WriteHeader(cmp.Or(map[string]int{"/ui/form": 403, "/ui/state": 403}[r.URL.Path], 401))
 	})
 	s := openSite(t, mcpserver.Options{}, mcpserver.HTTPOptions{
 		Check: tokens, MaxBody: 2000, ClientSessions: 1, UI: page, UIToken: func(r *http.Request) string { return r.Header.Get("Cookie") },
@@ -37,8 +38,9 @@ func TestRefused(t *testing.T) {
 		{"GET", "/metrics", "", bob, "scope 403 /metrics bob keeper " + here},
 		{"GET", "/mcp", "", stranger, "scope 403 /mcp cat gone " + here},
 		{"GET", "/mcp/other", "", bob, "scope 404 /mcp/other bob keeper " + here},
-		{"GET", "/mcp/" + secret, "", nil, "no token 401 /…   " + here},
-		{"GET", "/" + secret + "/mcp", "", wrong, "token 401 /…   " + here},
+		{"GET", "/mcp/" + secret, "", nil, "no token 401 /mcp/…   " + here},
+		{"GET", "/" + secret + "/mcp", "", wrong, "token 401 /…/mcp   " + here},
+		{"GET", "/ui/" + secret, "", nil, "no token 401 /ui/…   " + here},
 		{"GET", "/" + secret, "", []string{"Host", "evil.example"}, "host 403 /…   " + here},
 		{"GET", "/mcp", "", []string{"Origin", "http://evil.example"}, "origin 403 /mcp   " + here},
 		{"POST", "/mcp", strings.Repeat("x", 3000), ann, "size 413 /mcp ann  " + here},
@@ -65,7 +67,7 @@ func TestRefused(t *testing.T) {
 	if f := <-told; f != (access.Refusal{Reason: "sessions", Caller: "ann"}) {
 		t.Errorf("of a session too many it tells %+v", f)
 	}
-	if r := send(t, "GET", s.url+"/metrics", "", ann...); !strings.Contains(r.body, `repertoire_http_refused_total{reason="no token"} 4`) || !strings.Contains(r.body, `{reason="sessions"} 1`) {
+	if r := send(t, "GET", s.url+"/metrics", "", ann...); !strings.Contains(r.body, `repertoire_http_refused_total{reason="no token"} 5`) || !strings.Contains(r.body, `{reason="sessions"} 1`) {
 		t.Errorf("metrics %s", r.body)
 	}
 }
