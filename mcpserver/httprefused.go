@@ -63,15 +63,13 @@ const longName = 24
 // shownPath returns the path of a request for a log. Where nothing is served it may hold anything.
 func (h *HTTP) shownPath(r *http.Request) string {
 	at := r.URL.Path
-	page := h.opts.UI != nil && strings.HasPrefix(at, "/ui/")
-	if _, pattern := h.mux.Handler(r); !page && !h.forRegistry(r) && strings.Contains(pattern+"{", "/{") { // nothing, or the name of a scope
-		if !strings.HasPrefix(at, "/mcp/") && !strings.HasSuffix(at, "/mcp") {
-			return "/…"
-		}
+	known := h.forRegistry(r) || h.opts.UI != nil && strings.HasPrefix(at, "/ui/") || strings.HasPrefix(at, "/mcp/") || strings.HasSuffix(at, "/mcp")
+	if _, pattern := h.mux.Handler(r); !known && strings.Contains(pattern+"{", "/{") {
+		return "/…"
 	}
 	parts := strings.Split(at, "/")
 	for i, part := range parts {
-		if len(part) > longName && h.scopes[part] == nil {
+		if len(part) > longName && h.scopes[part] == nil { // a scope may have a long name
 			parts[i] = "…"
 		}
 	}

@@ -35,9 +35,9 @@ base_bytes and sources, a list of objects with label, priority, skills, refused,
 away and origin.`
 
 const rolesHelp = `Roles prints the SQL that makes the roles repertoire_writer, with which "skills
-push" works, repertoire_node, for "skills mcp --http", which may read and add to
-the log of usage, and repertoire_reader, which may only read and is enough for
-everything else. Run it as the owner of the database, before the first push or
+push" works, repertoire_node, for "skills mcp --http", which may read, add to the
+log of usage and write proposals, and repertoire_reader, which may only read and
+is enough for everything else. Run it as the owner of the database, before the first push or
 after it, and after an upgrade; grant the roles to your users.`
 
 // storeResult is what "store --json" prints.

@@ -2,7 +2,7 @@
 -- tables and changes them when a newer program needs that, and who needs the right to make
 -- roles (CREATEROLE). Nobody logs in as these three. Make a user of each that you need:
 --   CREATE ROLE pusher LOGIN PASSWORD '…' IN ROLE repertoire_writer;   -- may push skills, and add tokens
---   CREATE ROLE node LOGIN PASSWORD '…' IN ROLE repertoire_node;       -- may read, and add to the log of usage
+--   CREATE ROLE node LOGIN PASSWORD '…' IN ROLE repertoire_node;       -- may read, add to the log of usage, and write proposals
 --   CREATE ROLE colleague LOGIN PASSWORD '…' IN ROLE repertoire_reader; -- is enough for commands
 CREATE SCHEMA IF NOT EXISTS repertoire;
 DO $$ BEGIN CREATE ROLE repertoire_writer NOLOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
