@@ -17,12 +17,13 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/memorytest"
 )
 
-// truth returns an index over a new catalog with the sources, ranked by FTS5.
+// truth returns a new catalog in memory with the sources.
 func truth(t testing.TB, e embed.Embedder, sources []searchtest.Source) *searchtest.Catalog {
 	t.Helper()
-	x := searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, &searchtest.Options{Index: index.Options{FTS5: true}})
+	x := searchtest.Over(t, memorytest.New(), "", e, nil)
 	searchtest.Fill(t, x, sources)
 	return x
 }

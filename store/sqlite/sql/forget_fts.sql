@@ -1,2 +1,0 @@
-INSERT INTO fts (fts, rowid, name, description, tags, body)
-VALUES ('delete', :skill, :name, :description, :tags, :body)

@@ -1,1 +1,0 @@
-SELECT count(*) FROM skills WHERE refused = 0

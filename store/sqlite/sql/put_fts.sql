@@ -1,1 +1,0 @@
-INSERT INTO fts (rowid, name, description, tags, body) VALUES (:skill, :name, :description, :tags, :body)
