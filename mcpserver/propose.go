@@ -67,9 +67,10 @@ func proposalRows(o *Options) []tool.Row {
 // mayDecide refuses the bearers of tokens of their own that are not for the reviewer: a token for the
 // whole catalog shows the reviewer's scope at its path, and decides nothing there.
 func (p *proposals) mayDecide(ctx context.Context) error {
-	extra := requestOf(ctx).call.GetExtra() // nil of stdio
-	if extra != nil && extra.TokenInfo != nil && !slices.Contains(extra.TokenInfo.Scopes, p.opts.Agent.Name) {
-		return mistake("only tokens of the agent %s decide on proposals, and see them", quoted(p.opts.Agent.Name))
+	r := requestOf(ctx)
+	extra := r.call.GetExtra() // nil of stdio
+	if extra != nil && extra.TokenInfo != nil && !slices.Contains(extra.TokenInfo.Scopes, r.event.Agent) {
+		return mistake("only tokens of the agent %s decide on proposals, and see them", quoted(r.event.Agent))
 	}
 	return nil
 }

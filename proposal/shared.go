@@ -100,9 +100,9 @@ func (s *Shared) History(ctx context.Context, a *search.Agent, id string) (Log, 
 	}
 	log := Log{Skill: e.Name}
 	list, err := s.shelf.list(ctx, func(_ string, waits bool) bool { return !waits })
-	if list == nil {
+	if list == nil { // a damaged one, which List reports, stops no other
 		return log, err
-	} // a damaged one, which List reports, stops no other
+	}
 	slices.SortStableFunc(list, func(a, b Proposal) int { return a.Decided.Compare(b.Decided) })
 	for _, p := range list {
 		if p.State == StateApproved && p.Skill == e.ID && p.Source == e.Source {

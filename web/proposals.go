@@ -26,13 +26,13 @@ func (hs *handlers) getProposals(v *visit) (answer, error) {
 	list, err := hs.opts.Proposals.List(v.Context(), v.scope, true)
 	_, shared := hs.opts.Proposals.(*proposal.Shared)
 	d := proposalList{Shared: shared, Propose: hs.opts.Propose}
-	switch {
-	case err == nil:
-	case list == nil && shared:
-		return answer{}, hs.goneError("the proposals are", err)
-	case list == nil:
+	if list == nil && shared {
+		err = hs.goneError("the proposals are", err)
+	}
+	if list == nil {
 		return answer{}, err
-	default: // of single proposals: the others are listed
+	}
+	if err != nil { // of single proposals: the others are listed
 		d.Problem = v.message(err)
 	}
 	slices.Reverse(list)

@@ -131,7 +131,8 @@ func (c *Clone) Files(ctx context.Context, dir string) (map[string]File, error) 
 	return files, nil
 }
 
-// Branch makes a branch with one commit on top of the one that is checked out, and returns it. changes are files below a folder of the Clone's folder; nil removes one.
+// Branch makes a branch with one commit on top of the one that is checked out, and returns the
+// commit. changes are files below a folder of the Clone's folder; nil removes one.
 // A branch of that name with the same files is taken as it is.
 func (c *Clone) Branch(ctx context.Context, name, dir, message string, changes map[string]*File) (commit string, err error) {
 	temp, err := os.MkdirTemp("", "repertoire-index")

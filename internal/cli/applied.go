@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -83,8 +85,8 @@ func newApplyCommand(e env) *cobra.Command {
 	return cmd
 }
 
-func printApplied(ui *screen, list []pushback.Result, others int) error {
-	out := appliedResult{Others: others, Proposals: []appliedItem{}}
+func printApplied(ui *screen, list []pushback.Result, others []string) error {
+	out := appliedResult{Others: len(others), Proposals: []appliedItem{}}
 	var rows [][]string
 	failed := false
 	for _, r := range list {
@@ -103,8 +105,9 @@ func printApplied(ui *screen, list []pushback.Result, others int) error {
 	if len(list) == 0 {
 		ui.note("no approved change of these roots waits to be applied")
 	}
-	if others > 0 {
-		ui.note("%s of other roots to apply: run this where they are pushed from", count(others, "approved change"))
+	if len(others) > 0 {
+		slices.Sort(others)
+		ui.note("%s to apply where other roots are pushed from: %s", count(len(others), "approved change"), strings.Join(slices.Compact(others), ", "))
 	}
 	return errors.Join(ui.rows([]string{"ID", "SKILL", "WHERE"}, rows), reportedIf(failed))
 }

@@ -66,12 +66,12 @@ func printHistory(ui *screen, log *proposal.Log, shared bool) error {
 	if ui.json {
 		return ui.printJSON(log)
 	}
-	switch {
-	case len(log.Versions) == 0 && shared:
-		ui.note("no change of %s was approved yet", log.Skill)
-		return nil
-	case len(log.Versions) == 0:
-		ui.note("no version of %s is kept; --record keeps the skill as it is", log.Skill)
+	if len(log.Versions) == 0 {
+		none := "no version of %s is kept; --record keeps the skill as it is"
+		if shared {
+			none = "no change of %s was approved yet"
+		}
+		ui.note(none, log.Skill)
 		return nil
 	}
 	return ui.rows([]string{"VERSION", "TIME", "WHO", "DIGEST", "WHY"}, mapped(log.Versions, func(v proposal.Version) []string {

@@ -218,6 +218,9 @@ func TestProposalsOfNodes(t *testing.T) {
 	}
 	stdio.stdin.Close()
 	stdio.end()
+	if _, errs := outputs(t, 0, "proposals", "apply", "--only-root", "--root", "repo"); !strings.Contains(errs, "3 approved changes to apply where other roots are pushed from: root:skills\n") {
+		t.Errorf("from another root: %q", errs)
+	}
 	out := call(t, 0, append([]string{"proposals", "apply"}, roots...)...)
 	for _, want := range []string{change + "\tcat\tcommit ", typed + "\tdog\tcommit ", added + "\tfish\tcommit ", " on the branch proposal/" + change} {
 		if !strings.Contains(out, want) {

@@ -39,26 +39,26 @@ type Result struct {
 	Err error // why nothing was made of it; nil if it is applied
 }
 
-// Apply makes branches of approved proposals in the repositories of the sources. others counts the
-// proposals of sources that are not among them. A proposal that cannot be applied stops no other.
-func Apply(ctx context.Context, st Store, sources []source.Source, o *Options) (list []Result, others int, err error) {
+// Apply makes branches of approved proposals in the repositories of the sources. others are the labels of
+// the sources that are not among them, one for each proposal. A proposal that cannot be applied stops no other.
+func Apply(ctx context.Context, st Store, sources []source.Source, o *Options) (list []Result, others []string, err error) {
 	if o == nil {
 		o = new(Options)
 	}
 	desk := proposal.OpenShared(st, nil, nil)
 	chosen, damaged := choose(ctx, desk, o.IDs)
 	if len(chosen) == 0 {
-		return nil, 0, damaged
+		return nil, nil, damaged
 	}
 	known, err := st.Sources(ctx)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	targets := make(map[string]*target)
 	for _, p := range chosen {
 		i := slices.IndexFunc(sources, func(s source.Source) bool { return s.Info().Label == p.Source })
 		if i < 0 && len(o.IDs) == 0 {
-			others++
+			others = append(others, p.Source)
 			continue
 		}
 		r := Result{Proposal: p}

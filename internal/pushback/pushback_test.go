@@ -166,8 +166,8 @@ func TestElsewhere(t *testing.T) {
 		t.Errorf("another one: %v", done)
 	}
 	list, others, err := pushback.Apply(t.Context(), k.st, nil, nil)
-	if len(list) != 0 || others != 1 || err != nil {
-		t.Errorf("not here: %v, %d, %v", list, others, err)
+	if len(list) != 0 || len(others) != 1 || others[0] != label || err != nil {
+		t.Errorf("not here: %v, %v, %v", list, others, err)
 	}
 	list, _, err = pushback.Apply(t.Context(), k.st, nil, &pushback.Options{IDs: []string{p.ID}})
 	if err != nil || len(list) != 1 || !strings.Contains(list[0].Err.Error(), "is no root here") {
