@@ -240,6 +240,8 @@ func TestBounds(t *testing.T) {
 		"changes nothing":            func(c *proposal.Change) { c.Diff = "@@\n-Call the cat.\n+Call the cat.\n" },
 		"no skill":                   func(c *proposal.Change) { c.Diff = "--- a/SKILL.md\n+++ /dev/null\n" },
 		"not text":                   func(c *proposal.Change) { c.Diff = "@@\n-Call the cat.\n+Call \x00.\n" },
+		"bytes that are no text":     func(c *proposal.Change) { c.Diff, c.Text = "", catText+strings.Repeat("x", 9<<10)+"\x00" },
+		"SKILL.md has bytes":         func(c *proposal.Change) { c.Diff, c.Text = "", catText+"\xff" },
 	} {
 		c := one("Call the cat.", "Call it.")
 		change(&c)

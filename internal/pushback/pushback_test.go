@@ -34,6 +34,7 @@ type kit struct {
 	st   *memorytest.Store
 	desk *proposal.Shared
 	src  source.Source
+	c    *repertoire.Catalog
 }
 
 func newKit(t *testing.T) *kit {
@@ -57,6 +58,7 @@ func newKit(t *testing.T) *kit {
 	t.Cleanup(func() { must.Do(t, c.Close()) })
 	_, err = c.Owner().Rescan(t.Context(), nil)
 	must.Do(t, err)
+	k.c = c
 	k.desk = proposal.OpenShared(k.st, c, &proposal.Options{Sources: func() []source.Source { return []source.Source{src} }})
 	must.Do(t, k.st.Update(t.Context(), func(tx store.Tx) error {
 		_, err := tx.PutSource(store.Source{Label: label, Origin: "ours"})
@@ -390,5 +392,23 @@ func TestPatchOfCRLF(t *testing.T) {
 	k.git("am", "--quiet", "--keep-cr", "--directory=skills", file)
 	if got := must.Read(t, filepath.Join(k.repo, "skills/bird/SKILL.md")); got != skill {
 		t.Errorf("patched: %q", got)
+	}
+}
+
+// TestMoved: a change of a skill that has moved before it was approved goes to where the skill is.
+func TestMoved(t *testing.T) {
+	k := newKit(t)
+	p, err := k.desk.ProposeUpdate(t.Context(), proposal.Who{Name: "bird"}, proposal.Change{Skill: "cat", Diff: "@@\n-Feed it.\n+Pet it.\n", Justification: "Better."})
+	must.Do(t, err)
+	must.Do(t, os.Mkdir(filepath.Join(k.repo, "skills/pets"), 0o755))
+	k.git("mv", "skills/cat", "skills/pets/cat")
+	k.commit()
+	_, err = k.c.Owner().Rescan(t.Context(), nil)
+	must.Do(t, err)
+	_, err = k.desk.Approve(t.Context(), proposal.Who{Name: "Anna"}, p.ID, proposal.Approval{})
+	must.Do(t, err)
+	done := k.apply(pushback.Options{})
+	if names := k.git("diff", "--name-only", "main", "proposal/"+p.ID); names != "skills/pets/cat/SKILL.md" {
+		t.Errorf("%v changes %s", done, names)
 	}
 }
