@@ -116,8 +116,8 @@ func (m *mirror) sources() []source.Source {
 
 // answers reports whether there is a copy that can answer without the store.
 func (m *mirror) answers() bool {
-	_, err := m.copy.Copy()
-	return err == nil
+	s, err := m.copy.Copy()
+	return err == nil && s.Compiled
 }
 
 // pull brings the copy in step with the store.

@@ -17,8 +17,11 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/contextual"
 	"github.com/repertoire-skills/repertoire/embed/static"
+	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
 // clients is how many clients ask at the same time.
@@ -31,16 +34,16 @@ type openLeg struct {
 	text    catalog // the same, without a vector of the prompt
 	speed   LegSpeed
 
-	took, textTook []float64 // of blocks, in milliseconds
-	perS, ratio    []float64 // by round
-	mallocs, bytes []float64 // by round, of one block
-	late           []float64 // by round, share of the blocks
+	took, textTook       []float64 // of blocks, in milliseconds
+	medians, perS, ratio []float64 // by round
+	mallocs, bytes       []float64 // by round, of one block
+	late                 []float64 // by round, share of the blocks
 }
 
 func closeAll(legs []*openLeg) {
 	for _, l := range legs {
 		for _, c := range []catalog{l.catalog, l.text} {
-			if c.Catalog != nil {
+			if c != nil {
 				c.Close() // ignore the error: nothing was written, or the files are removed anyway
 			}
 		}
@@ -109,7 +112,7 @@ func (m *meter) open(ctx context.Context, list []leg) (legs []*openLeg, err erro
 		if o.catalog, err = l.open(ctx, m.root(), m.db(l.kind()), deferred); err != nil {
 			return legs, err
 		}
-		byWords := leg{Name: l.Name}
+		byWords := leg{Name: l.Name, Compiled: l.Compiled}
 		if o.text, err = byWords.open(ctx, m.root(), m.db(l.kind()), byText, deferred); err != nil {
 			return legs, err
 		}
@@ -149,6 +152,11 @@ func (m *meter) resident(ctx context.Context, legs []*openLeg) error {
 		s.TextP50MS, s.TextP99MS = quantile(l.textTook, .5), quantile(l.textTook, .99)
 		s.PerS, s.Concurrent = median(l.perS), median(l.ratio)
 		s.Allocs, s.AllocBytes, s.Late = median(l.mallocs), median(l.bytes), median(l.late)
+		ratios := make([]float64, m.rounds)
+		for r := range ratios {
+			ratios[r] = legs[0].medians[r] / max(l.medians[r], 1e-9)
+		}
+		s.Faster = median(ratios)
 	}
 	return nil
 }
@@ -175,6 +183,7 @@ func (m *meter) round(ctx context.Context, l *openLeg) error {
 	}
 	n := float64(len(alone))
 	l.took, l.textTook = append(l.took, alone...), append(l.textTook, text...)
+	l.medians = append(l.medians, median(alone))
 	l.perS, l.ratio = append(l.perS, perS), append(l.ratio, together/perS)
 	l.mallocs = append(l.mallocs, float64(after.Mallocs-before.Mallocs)/n)
 	l.bytes = append(l.bytes, float64(after.TotalAlloc-before.TotalAlloc)/n)
@@ -236,24 +245,81 @@ func timed(f func() error) (float64, error) {
 
 func median(list []float64) float64 { return quantile(slices.Sorted(slices.Values(list)), .5) }
 
-// A catalog is one that legs are measured with, as programs open it, and what its owner may do.
-type catalog struct {
-	*repertoire.Catalog
-	repertoire.Owner
+// A catalog is what legs are measured with.
+type catalog interface {
+	Block(ctx context.Context, prompt string, b repertoire.Budget, a *repertoire.Agent) (repertoire.Block, error)
+	Search(ctx context.Context, q repertoire.Query) (repertoire.Answer, error)
+	Rescan(ctx context.Context, found func()) ([]repertoire.Report, error)
+	Indexed(ctx context.Context) (bool, error)
+	Close() error
 }
 
 // open opens the catalog of the skills under root for the leg. Nil functions do
 // nothing.
-func (l leg) open(ctx context.Context, root, db string, configure ...func(*repertoire.Config)) (c catalog, err error) {
+func (l leg) open(ctx context.Context, root, db string, configure ...func(*repertoire.Config)) (catalog, error) {
 	cfg, err := configOf(root, db, configure)
 	if err == nil && l.Encoder {
 		cfg.Contextual, err = contextual.Default()
 	}
-	if err == nil {
-		c.Catalog, err = repertoire.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		c.Owner = c.Catalog.Owner()
+	if l.Compiled {
+		c, err := repertoire.Open(ctx, cfg)
+		if err != nil {
+			return nil, err
+		}
+		return compiled{c, c.Owner()}, nil
 	}
-	return c, err
+	return openFTS5(ctx, &cfg)
+}
+
+// compiled is a catalog as programs open it.
+type compiled struct {
+	*repertoire.Catalog
+	repertoire.Owner
+}
+
+// An fts5 is a catalog that ranks text by SQLite, also when a compiled file could.
+type fts5 struct {
+	*contextprovider.Provider
+	search  *search.Searcher
+	store   store.Store
+	index   *index.Index
+	scanner *index.Scanner
+}
+
+func openFTS5(ctx context.Context, cfg *repertoire.Config) (*fts5, error) {
+	embedder := cfg.Embedder
+	if _, none := embedder.(embed.None); none {
+		embedder = nil
+	} else if embedder == nil {
+		var err error
+		if embedder, err = static.Default(); err != nil {
+			return nil, err
+		}
+	}
+	st, err := sqlite.Open(ctx, cfg.DB, nil)
+	if err != nil {
+		return nil, err
+	}
+	x := index.New(st, embedder, &index.Options{Path: cfg.DB, Inline: true, FTS5: true})
+	s := search.New(x, st, embedder, &search.Options{Inline: true})
+	return &fts5{contextprovider.New(s, nil), s, st, x, index.NewScanner(x, cfg.Sources)}, nil
+}
+
+func (c *fts5) Search(ctx context.Context, q search.Query) (search.Answer, error) {
+	return c.search.Search(ctx, q)
+}
+
+func (c *fts5) Rescan(ctx context.Context, found func()) ([]index.Report, error) {
+	return c.scanner.Rescan(ctx, found, func(ctx context.Context) error {
+		return errors.Join(c.index.Embed(ctx, nil), c.index.Publish(ctx, false))
+	})
+}
+
+func (c *fts5) Indexed(ctx context.Context) (bool, error) { return c.index.Embedded(ctx) }
+
+func (c *fts5) Close() error {
+	return errors.Join(c.index.Close(), c.store.Close())
 }

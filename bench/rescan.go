@@ -158,7 +158,7 @@ func (m *meter) refresh(ctx context.Context, l *openLeg, recent bool) (float64, 
 		return 0, err
 	}
 	defer st.Close()
-	x := index.New(st, embedder, &index.Options{Path: m.db("vectors"), Inline: true})
+	x := index.New(st, embedder, &index.Options{Path: m.db("vectors"), Inline: true, FTS5: !l.Compiled})
 	defer x.Close()
 	one := func() (float64, error) {
 		file, _, err := m.edit(l.leg, recent)

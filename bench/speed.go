@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,18 +18,25 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// A leg is one way to rank. All are measured in one run, because only ratios of one run mean
-// something on a machine that does other work too.
+// A leg is one way to rank. All are measured on the same catalog in one run,
+// because only ratios of one run mean something on a machine that does other
+// work too.
 type leg struct {
-	Name    string
-	Encoder bool // ranks with the built-in encoder too, as the command does by default
+	Name     string
+	Compiled bool // ranks from a compiled file, as the command does, and not by FTS5
+	Encoder  bool // ranks with the built-in encoder too, as the command does by default
 }
 
-// compiledLeg is the way to rank without the encoder.
-func compiledLeg() leg { return leg{Name: "compiled"} }
+// legs are the ways to rank without the encoder; the others are compared with the first.
+func legs() []leg {
+	return []leg{
+		{Name: "fts5"},
+		{Name: "compiled", Compiled: true},
+	}
+}
 
 // encoderLeg is the way to rank with the encoder. Its catalog is another one.
-func encoderLeg() leg { return leg{Name: "encoder", Encoder: true} }
+func encoderLeg() leg { return leg{Name: "encoder", Compiled: true, Encoder: true} }
 
 // kind returns the kind of the catalog that a leg ranks, see meter.db.
 func (l leg) kind() string {
@@ -144,6 +152,7 @@ type LegSpeed struct {
 	P99MS      float64 `json:"p99_ms"`         // of the same
 	TextP50MS  float64 `json:"text_p50_ms"`    // when text ranks alone
 	TextP99MS  float64 `json:"text_p99_ms"`    // of the same
+	Faster     float64 `json:"faster"`         // p50 of the first leg divided by this one, median of the rounds
 	Allocs     float64 `json:"allocs"`         // for a block, mean
 	AllocBytes float64 `json:"alloc_bytes"`    // for a block, mean
 	Late       float64 `json:"late,omitempty"` // share of the blocks for which the encoder was late
@@ -249,7 +258,7 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 		return size, err
 	}
 	size.TextBytes = m.text
-	ways, tasks := []leg{compiledLeg()}, []Task{{Name: "index-text", DB: m.db("text")}, {Name: "index", DB: m.db("vectors")}}
+	ways, tasks := legs(), []Task{{Name: "index-text", DB: m.db("text")}, {Name: "index", DB: m.db("vectors")}}
 	if m.Encoder {
 		ways, tasks = append(ways, encoderLeg()), append(tasks, Task{Name: "index-encoder", DB: m.db(encoderLeg().kind())})
 	}
@@ -271,9 +280,15 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 	if size.WalkMS, size.RescanMS, err = m.rescans(ctx, legs[0]); err != nil {
 		return size, err
 	}
-	// No rescan waits for the encoder.
-	if legs[0].speed.Change, err = m.changes(ctx, legs[0]); err != nil {
-		return size, err
+	// Each change compiles again all that changed since the base was compiled. Measure
+	// the compiled leg first, so that changes for the other legs do not slow it down.
+	for _, l := range slices.Backward(legs) {
+		if l.Encoder { // no rescan waits for it
+			continue
+		}
+		if l.speed.Change, err = m.changes(ctx, l); err != nil {
+			return size, err
+		}
 	}
 	for _, l := range legs {
 		size.Legs = append(size.Legs, l.speed)
@@ -291,7 +306,7 @@ func (m *meter) measureCompiled(ctx context.Context) (size SpeedSize, err error)
 	}
 	size.TextBytes = s.TextBytes
 	size.Index = []IndexSpeed{s.perSkill(m.n, s.TextBytes)}
-	legs, err := m.answers(ctx, &size, []leg{compiledLeg()})
+	legs, err := m.answers(ctx, &size, slices.DeleteFunc(legs(), func(l leg) bool { return !l.Compiled }))
 	defer closeAll(legs)
 	for _, l := range legs {
 		size.Legs = append(size.Legs, l.speed)

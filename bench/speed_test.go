@@ -62,13 +62,13 @@ func TestMeasureSpeed(t *testing.T) {
 		if len(size.Index) != 2 || size.Index[0].Vectors || !size.Index[1].Vectors || size.Index[0].CatalogBytes >= size.Index[1].CatalogBytes {
 			t.Errorf("indexing: %+v", size.Index)
 		}
-		if len(size.Legs) != 1 {
+		if len(size.Legs) != len(legs()) {
 			t.Fatalf("%d legs", len(size.Legs))
 		}
 		for i := range size.Legs {
 			checkLeg(t, &size.Legs[i], 2)
 		}
-		if size.RescanMS <= 0 || size.WalkMS <= 0 || size.TextBytes <= 0 {
+		if size.Legs[0].Faster != 1 || size.RescanMS <= 0 || size.WalkMS <= 0 || size.TextBytes <= 0 {
 			t.Errorf("%+v", size)
 		}
 		// Skills that have just been written would be read again and again.
@@ -217,20 +217,22 @@ func BenchmarkBlock(b *testing.B) {
 		if _, err := m.unpack(b.Context(), n); err != nil {
 			b.Fatal(err)
 		}
-		for _, vectors := range []bool{false, true} {
-			embedder := withoutVectors
-			if vectors {
-				embedder = nil
-			}
-			b.Run(fmt.Sprintf("skills=%d/vectors=%v", n, vectors), func(b *testing.B) {
-				c, err := compiledLeg().open(b.Context(), m.root(), filepath.Join(b.TempDir(), "catalog.db"), embedder)
-				must.Do(b, err)
-				defer c.Close()
-				if _, err := c.Rescan(b.Context(), nil); err != nil {
-					b.Fatal(err)
+		for _, l := range legs() {
+			for _, vectors := range []bool{false, true} {
+				embedder := withoutVectors
+				if vectors {
+					embedder = nil
 				}
-				benchmarkBlock(b, c)
-			})
+				b.Run(fmt.Sprintf("%s/skills=%d/vectors=%v", l.Name, n, vectors), func(b *testing.B) {
+					c, err := l.open(b.Context(), m.root(), filepath.Join(b.TempDir(), "catalog.db"), embedder)
+					must.Do(b, err)
+					defer c.Close()
+					if _, err := c.Rescan(b.Context(), nil); err != nil {
+						b.Fatal(err)
+					}
+					benchmarkBlock(b, c)
+				})
+			}
 		}
 	}
 }

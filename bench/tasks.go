@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +43,7 @@ func (t *Task) Run(ctx context.Context) (any, error) {
 	case "compile":
 		return t.compile(ctx)
 	}
-	for _, l := range []leg{compiledLeg(), encoderLeg()} {
+	for _, l := range append(legs(), encoderLeg()) {
 		if l.Name == t.Name {
 			return t.answer(ctx, l)
 		}
@@ -81,7 +82,7 @@ func (t *Task) answer(ctx context.Context, l leg) (s AnswerSpeed, err error) {
 		}
 		return err
 	})
-	if c.Catalog != nil {
+	if c != nil {
 		defer c.Close() // it was only read
 	}
 	if err != nil {
@@ -111,14 +112,14 @@ func (t *Task) index(ctx context.Context) (s IndexSpeed, err error) {
 	if err := os.RemoveAll(filepath.Dir(t.DB)); err != nil {
 		return s, err
 	}
-	c, err := leg{Encoder: s.Encoder}.open(ctx, t.Root, t.DB, configure)
+	c, err := leg{Compiled: true, Encoder: s.Encoder}.open(ctx, t.Root, t.DB, configure)
 	if err != nil {
 		return s, err
 	}
 	took, err := timed(func() error {
 		_, err := c.Rescan(ctx, nil)
 		if err == nil && s.Encoder {
-			err = c.EmbedSentences(ctx, nil)
+			err = c.(compiled).EmbedSentences(ctx, nil)
 		}
 		return err
 	})
@@ -292,12 +293,12 @@ func (m *meter) glance(ctx context.Context) (g LookSpeed, err error) {
 	g.Current, g.All = true, true
 	var folders []float64
 	g.MS, err = m.repeat(func() (float64, error) {
-		c, err := leg{}.open(ctx, m.root(), m.db("vectors"), deferred)
+		c, err := leg{Compiled: true}.open(ctx, m.root(), m.db("vectors"), deferred)
 		if err != nil {
 			return 0, err
 		}
 		var found repertoire.Freshness
-		took, _ := timed(func() error { found = c.Glance(ctx, glanceLimit); return nil })
+		took, _ := timed(func() error { found = c.(compiled).Glance(ctx, glanceLimit); return nil })
 		g.Current, g.All = g.Current && found.Current, g.All && found.All
 		folders = append(folders, float64(found.Looked))
 		return took, c.Close()
@@ -308,12 +309,14 @@ func (m *meter) glance(ctx context.Context) (g LookSpeed, err error) {
 
 // processes measures the time from exec to exit of the command "context", for a
 // prompt that finds something and one that finds nothing, and what a process
-// holds that stays. It returns the time of "version".
+// holds that stays. The command ranks from compiled files: only such legs have
+// these times. It returns the time of "version".
 func (m *meter) processes(ctx context.Context, legs []*openLeg) (floor float64, err error) {
 	config := filepath.Join(m.dir, "config.yaml")
 	if err := os.WriteFile(config, []byte("embedder: static\n"), 0o600); err != nil {
 		return 0, err
 	}
+	legs = slices.DeleteFunc(slices.Clone(legs), func(l *openLeg) bool { return !l.Compiled })
 	version := make([]float64, 2*m.rounds+1)
 	cold := make([][2][]float64, len(legs))
 	for r := range version {

@@ -132,17 +132,27 @@ func (a *assembler) meta(info snapshot.Info) (snapshot.Meta, error) {
 	return snapshot.Meta{Generation: a.Generation, Models: a.models, Extra: data, Weights: *a.opts.Weights}, err
 }
 
-// all makes a set of all skills in memory.
+// all makes a set of all skills in memory. If the engine of the store can rank text,
+// the set leaves the full text to it.
 func (a *assembler) all(ctx context.Context) (*snapshot.Set, error) {
-	meta, docs, err := a.base(ctx)
+	_, ranks := a.r.(store.TextSearcher)
+	entries, err := a.r.Entries(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	snap, err := inMemory(meta, docs)
+	meta, err := a.meta(a.Info)
 	if err != nil {
 		return nil, err
 	}
-	return snapshot.NewSet(snap)
+	snap, err := inMemory(meta, a.documents(ctx, entries, !ranks))
+	if err != nil {
+		return nil, err
+	}
+	s, err := snapshot.NewSet(snap)
+	if err == nil {
+		s.Compiled = !ranks
+	}
+	return s, err
 }
 
 // since makes a set of a compiled base and an in-memory delta of what has changed
@@ -160,7 +170,11 @@ func (a *assembler) since(ctx context.Context, base *snapshot.Snapshot, c change
 		}
 		snaps = append(snaps, delta)
 	}
-	return snapshot.NewSet(snaps...)
+	s, err := snapshot.NewSet(snaps...)
+	if err == nil {
+		s.Compiled = !a.opts.FTS5
+	}
+	return s, err
 }
 
 // changes are what has changed since a base was compiled.
@@ -223,7 +237,7 @@ func (a *assembler) delta(ctx context.Context, base *snapshot.Snapshot, c change
 	meta, err := a.meta(info)
 	meta.Beside = base
 	meta.MeanLength = base.Meta().MeanLength // so that scores of both can be compared
-	return meta, a.documents(ctx, c.entries), err
+	return meta, a.documents(ctx, c.entries, true), err
 }
 
 // writeDelta writes a snapshot of what has changed since the newest base, if anything
@@ -267,7 +281,7 @@ func (a *assembler) base(ctx context.Context) (snapshot.Meta, iter.Seq2[*snapsho
 		return snapshot.Meta{}, nil, err
 	}
 	meta, err := a.meta(a.Info)
-	return meta, ahead(a.documents(ctx, entries)), err
+	return meta, ahead(a.documents(ctx, entries, true)), err
 }
 
 // drift returns the mean length of a skill after the changes, divided by the mean
@@ -323,8 +337,9 @@ func inMemory(m snapshot.Meta, docs iter.Seq2[*snapshot.Document, error]) (*snap
 	return snapshot.New(data)
 }
 
-// documents returns the documents of the entries, without refused files.
-func (a *assembler) documents(ctx context.Context, entries []store.Entry) iter.Seq2[*snapshot.Document, error] {
+// documents returns the documents of the entries, without refused files. The terms
+// of the bodies are included only if bodies is set.
+func (a *assembler) documents(ctx context.Context, entries []store.Entry, bodies bool) iter.Seq2[*snapshot.Document, error] {
 	return func(yield func(*snapshot.Document, error) bool) {
 		for part := range slices.Chunk(entries, bulk) {
 			rankings, sentences, err := a.rankings(ctx, part)
@@ -334,7 +349,7 @@ func (a *assembler) documents(ctx context.Context, entries []store.Entry) iter.S
 				}
 				var d *snapshot.Document
 				if err == nil {
-					d = a.document(&part[i], rankings[part[i].Row], sentences[part[i].Row])
+					d, err = a.document(&part[i], rankings[part[i].Row], sentences[part[i].Row], bodies)
 				}
 				if !yield(d, err) || err != nil {
 					return
@@ -394,19 +409,32 @@ func ahead[T any](seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 	}
 }
 
-func (a *assembler) document(e *store.Entry, r store.Ranking, sentences []store.Vector) *snapshot.Document {
-	d := newDocument(e)
+func (a *assembler) document(e *store.Entry, r store.Ranking, sentences []store.Vector, bodies bool) (d *snapshot.Document, err error) {
+	d = newDocument(e)
 	d.Terms, d.Sketch = r.Terms, r.Sketch
+	if !bodies {
+		if d.Terms, err = withoutBody(d.Terms); err != nil {
+			return nil, err
+		}
+	}
 	if a.ranks != nil {
 		d.Vectors = vectorsOf(r.Vectors, a.model().Dim)
 	}
 	d.Vectors[snapshot.Sentence], d.Examples = sentencesOf(sentences, a.sentences().Dim)
-	return d
+	return d, nil
 }
 
 // newDocument returns the document of a skill, still without terms and vectors.
 func newDocument(e *store.Entry) *snapshot.Document {
 	return &snapshot.Document{Meta: e.Meta, Row: e.Row, Key: e.NameKey, Hidden: !e.Offered()}
+}
+
+// withoutBody removes the terms of the body: it keeps name, description and tags.
+func withoutBody(t skill.Terms) (skill.Terms, error) {
+	return t.Without(func(c *skill.Term) bool {
+		c.Body = 0
+		return c.Name+c.Description+c.Tags == 0
+	})
 }
 
 // vectorsOf returns the two vectors of a skill: the vector of its description, and

@@ -32,7 +32,7 @@ type Calibrator interface {
 func (p *Publisher) Calibrate(ctx context.Context, c Calibrator) error {
 	p.calibrating.Lock()
 	defer p.calibrating.Unlock()
-	if p.dir == nil || p.store.ReadOnly() {
+	if p.dir == nil || p.opts.FTS5 || p.store.ReadOnly() {
 		return nil
 	}
 	p.publishing.Lock()

@@ -17,13 +17,12 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/store"
-	"github.com/repertoire-skills/repertoire/store/memorytest"
 )
 
-// truth returns a new catalog in memory with the sources.
+// truth returns an index over a new catalog with the sources, ranked by FTS5.
 func truth(t testing.TB, e embed.Embedder, sources []searchtest.Source) *searchtest.Catalog {
 	t.Helper()
-	x := searchtest.Over(t, memorytest.New(), "", e, nil)
+	x := searchtest.Open(t, filepath.Join(t.TempDir(), "catalog.db"), e, &searchtest.Options{Index: index.Options{FTS5: true}})
 	searchtest.Fill(t, x, sources)
 	return x
 }

@@ -51,6 +51,9 @@ type Options struct {
 	// Cache keeps the vectors of a slow embedder for all catalogs of the machine; nil means
 	// none.
 	Cache Cache
+	// FTS5 leaves text ranking to the engine of the store, so that nothing is
+	// compiled. It exists to compare the two ways.
+	FTS5 bool
 	// Weights are the weights of the fields of a skill in its text score; nil
 	// means DefaultWeights.
 	Weights *skill.Weights

@@ -3,9 +3,11 @@ package index_test
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
@@ -115,6 +118,7 @@ func dump(t testing.TB, c *searchtest.Catalog) string {
 	must.Do(t, err)
 	var b strings.Builder
 	names := map[int64]string{}
+	terms := map[string]bool{}
 	for i := range entries {
 		names[entries[i].Row] = entries[i].Source + "/" + entries[i].Path
 	}
@@ -126,6 +130,12 @@ func dump(t testing.TB, c *searchtest.Catalog) string {
 		ranked, err := c.Store.Rankings(t.Context(), "", []int64{e.Row})
 		must.Do(t, err)
 		fmt.Fprintln(&b, names[e.Row], e.Name, e.Digest, e.Location, e.Refused, names[e.ShadowedBy], s.Body, s.Problems, ranked[e.Row])
+		for _, term := range words.Terms(e.Name + " " + e.Description + " " + s.Body) {
+			terms[term] = true
+		}
 	}
+	counts, all, err := c.Store.(store.TextSearcher).Frequencies(t.Context(), slices.Collect(maps.Keys(terms)))
+	must.Do(t, err)
+	fmt.Fprintln(&b, all, counts) // maps print sorted
 	return b.String()
 }

@@ -25,7 +25,7 @@ import (
 func (p *Publisher) Publish(ctx context.Context, merge bool) error {
 	p.publishing.Lock()
 	defer p.publishing.Unlock()
-	if p.dir == nil || p.store.ReadOnly() {
+	if p.dir == nil || p.opts.FTS5 || p.store.ReadOnly() {
 		return nil
 	}
 	for range 3 { // another process may be changing the catalog

@@ -324,7 +324,7 @@ func TestSearchWhilePublishing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "catalog.db")
 	writer := searchtest.Open(t, path, nil, nil)
 	searchtest.Sync(t, writer, "a", versionOf("a", 0, 40).Refs())
-	readers := []*searchtest.Catalog{writer, searchtest.Open(t, path, nil, nil), searchtest.Open(t, path, nil, nil)}
+	readers := []*searchtest.Catalog{writer, searchtest.Open(t, path, nil, nil), searchtest.Open(t, path, nil, &searchtest.Options{Index: index.Options{FTS5: true}})}
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	for _, x := range append(readers, readers[1]) {
@@ -449,7 +449,7 @@ func TestDamagedSegmentShared(t *testing.T) {
 		}
 	}
 	searchtest.Publish(t, x, true)
-	if !current(t, x).InFiles() {
+	if !current(t, x).Compiled {
 		t.Error("the file was not made again")
 	}
 }

@@ -82,6 +82,7 @@ func (p *Publisher) openPublished(ctx context.Context, old *snapshot.Set) (*snap
 		return nil, err
 	}
 	p.counts.learn(s)
+	s.Compiled = !p.opts.FTS5
 	return s, nil
 }
 

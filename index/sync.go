@@ -444,7 +444,7 @@ func (s *run) unreadable(l *loaded) {
 func fill(r *store.Record, a *words.Analyzer) {
 	sk := r.Skill
 	r.NameKey = words.NameKey(sk.Name)
-	terms := sk.Fields(a)
-	r.Terms = terms.Pack()
+	r.Fields = sk.Fields(a)
+	r.Terms = r.Fields.Pack()
 	r.Sketch = words.NewSketch(sk.Body)
 }

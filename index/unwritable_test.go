@@ -102,7 +102,7 @@ func searchDamaged(x *searchtest.Catalog, dir string, check func(when string, x 
 		return err
 	}
 	set, err := y.Current(context.Background())
-	if err == nil && !set.InFiles() {
+	if err == nil && !set.Compiled {
 		err = errors.New("what is published is not whole")
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/search/query"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
@@ -34,6 +35,15 @@ func CheckSnippet(t testing.TB, s Snippet, length int) {
 		}
 		end = m[1]
 	}
+}
+
+// Compiled returns what SQLite gets of a query in the query language.
+func Compiled(text string) string {
+	q, err := query.Parse(text)
+	if err != nil {
+		return err.Error()
+	}
+	return q.FTS()
 }
 
 // MostScopes bounds how many scopes a set remembers.

@@ -49,7 +49,7 @@ func (x *ranker) Encoder(text string) embed.Embedder {
 // unencoded reports whether the encoder should still embed skills of a set, which whoever follows a
 // shared catalog leaves to others.
 func (x *ranker) unencoded(s *snapshot.Set) bool {
-	return x.opts.Contextual != nil && x.opts.AsOf == nil && s.Unencoded > 0
+	return x.opts.Contextual != nil && x.opts.AsOf == nil && s.Compiled && s.Unencoded > 0
 }
 
 // embedPrompt starts to embed a prompt with the embedder of a set and with the encoder, and

@@ -2,7 +2,9 @@ package search
 
 import (
 	"cmp"
+	"context"
 	"slices"
+	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -53,32 +55,31 @@ type term struct {
 }
 
 // newPrompt analyses a text of at most MaxPrompt bytes with a. Any text is safe.
-func newPrompt(a *words.Analyzer, text string, v *snapshot.View) (*prompt, error) {
+func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.View, leg textLeg) (*prompt, error) {
 	p := &prompt{text: text, rarest: 1}
+	var unique []string
 	has := make(map[string]bool)
 	p.sequence = a.Terms(p.text)
 	for _, t := range p.sequence {
 		if !has[t] {
 			has[t] = true
-			p.unique = append(p.unique, t)
+			unique = append(unique, t)
 		}
 	}
-	p.found = v.Retriever().Lookup(p.unique)
-	if err := v.Err(); err != nil || len(p.unique) == 0 {
+	p.found = v.Retriever().Lookup(unique)
+	if err := v.Err(); err != nil || len(unique) == 0 {
 		return p, err
 	}
-	p.weigh(v.Retriever().Frequencies(p.found, min(maxUnique, len(p.unique))), v.Set.Size())
-	return p, v.Err()
-}
-
-// weigh weighs the first of the different terms, in a catalog of so many skills of which docs[i]
-// have term i.
-func (p *prompt) weigh(docs []int, all int) {
-	p.docs, p.skills = docs, all
+	weighed := unique[:min(maxUnique, len(unique))]
+	docs, all, err := leg.frequencies(ctx, v, weighed, p.found)
+	if err != nil {
+		return nil, err
+	}
+	p.unique, p.docs, p.skills = unique, docs, all
 	single := snapshot.InverseFrequency(1, all)
 	all = max(all, fewSkills)
 	p.rarest = snapshot.InverseFrequency(1, all)
-	for i, t := range p.unique[:len(docs)] {
+	for i, t := range weighed {
 		// A term that no skill has weighs as much as a term that one skill has: the
 		// prompt says something that the catalog does not know.
 		// Only a number says nothing: no skill is about 15, and many are about sums.
@@ -93,10 +94,11 @@ func (p *prompt) weigh(docs []int, all int) {
 	}
 	p.choose(all)
 	p.full = enough * float64(len(p.terms)) * single
-	p.place = slices.Repeat([]int{-1}, len(p.unique))
+	p.place = slices.Repeat([]int{-1}, len(unique))
 	for n, t := range p.terms {
 		p.place[t.at] = n
 	}
+	return p, nil
 }
 
 // isNumber reports whether a term is a number or begins as one, such as 15 or 20th.
@@ -115,6 +117,15 @@ func (p *prompt) choose(all int) {
 	for i, t := range p.terms {
 		p.shares[i] = t.idf / max(p.total, 1e-9)
 	}
+}
+
+// query returns the query for FTS5; "" means that there is nothing to search for.
+func (p *prompt) query() string {
+	list := make([]string, len(p.terms))
+	for i, t := range p.terms {
+		list[i] = `"` + t.text + `"` // terms have no quotes
+	}
+	return strings.Join(list, " OR ")
 }
 
 // nameWords returns how many words the name of skill i has, and how many of them

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -13,34 +14,38 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// promptOf returns the prompt of a text in a catalog of so many skills, of which docs says how
-// many have each term.
-func promptOf(t *testing.T, text string, all int, docs map[string]int) (p *prompt) {
+// counted is a text leg that knows only frequencies, in a catalog with as many skills
+// as its field all says.
+type counted struct {
+	all  int
+	docs map[string]int
+}
+
+func (c counted) frequencies(_ context.Context, _ *snapshot.View, terms []string, _ *snapshot.Terms) ([]int, int, error) {
+	docs := make([]int, len(terms))
+	for i, t := range terms {
+		docs[i] = c.docs[t]
+	}
+	return docs, c.all, nil
+}
+
+func (counted) match(context.Context, *snapshot.View, *prompt, int) ([]snapshot.Hit, error) {
+	return nil, nil
+}
+
+// promptOf returns the prompt of a text in a catalog without skills.
+func promptOf(t *testing.T, text string, leg textLeg) *prompt {
 	t.Helper()
-	readSet(t, nil, func(v *snapshot.View) { p = promptIn(t, text, v, all, docs) })
+	var p *prompt
+	must.Do(t, new(snapshot.Set).Read(func(v *snapshot.View) error { p = promptIn(t, text, v, leg); return nil }))
 	return p
 }
 
-func promptIn(t *testing.T, text string, v *snapshot.View, all int, docs map[string]int) *prompt {
+func promptIn(t *testing.T, text string, v *snapshot.View, leg textLeg) *prompt {
 	t.Helper()
-	p, err := newPrompt(new(words.Analyzer), text, v)
+	p, err := newPrompt(t.Context(), new(words.Analyzer), text, v, leg)
 	must.Do(t, err)
-	counts := make([]int, min(maxUnique, len(p.unique)))
-	for i := range counts {
-		counts[i] = docs[p.unique[i]]
-	}
-	p.terms, p.total = nil, 0
-	p.weigh(counts, all)
 	return p
-}
-
-// chosen returns the terms of a prompt that are searched for.
-func (p *prompt) chosen() string {
-	var list []string
-	for _, t := range p.terms {
-		list = append(list, t.text)
-	}
-	return strings.Join(list, " ")
 }
 
 func TestPromptChoosesTerms(t *testing.T) {
@@ -49,16 +54,16 @@ func TestPromptChoosesTerms(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                         "",
 		"the and of":               "",
-		"form pdf":                 "pdf form",
-		"file form pdf pdf":        "pdf form file",
-		"common form":              "form",
-		"data common":              "common",
-		"data":                     "data",
-		"unknown":                  "",
-		"unknown form NEAR( \" * ": "form",
+		"form pdf":                 `"pdf" OR "form"`,
+		"file form pdf pdf":        `"pdf" OR "form" OR "file"`,
+		"common form":              `"form"`,
+		"data common":              `"common"`,
+		"data":                     `"data"`,
+		"unknown":                  ``,
+		"unknown form NEAR( \" * ": `"form"`,
 	} {
-		if got := promptOf(t, text, 100, docs).chosen(); got != want {
-			t.Errorf("%q: terms %s, want %s", text, got, want)
+		if got := promptOf(t, text, counted{100, docs}).query(); got != want {
+			t.Errorf("%q: query %s, want %s", text, got, want)
 		}
 	}
 }
@@ -66,9 +71,9 @@ func TestPromptChoosesTerms(t *testing.T) {
 // TestFewSkills: a catalog of one skill works, although every word is in all skills.
 func TestFewSkills(t *testing.T) {
 	t.Parallel()
-	p := promptOf(t, "fill pdf form", 1, map[string]int{"fill": 1, "pdf": 1})
-	if p.chosen() != "fill pdf" {
-		t.Errorf("terms %s", p.chosen())
+	p := promptOf(t, "fill pdf form", counted{1, map[string]int{"fill": 1, "pdf": 1}})
+	if p.query() != `"fill" OR "pdf"` {
+		t.Errorf("query %s", p.query())
 	}
 }
 
@@ -81,13 +86,13 @@ func TestLongPromptKeepsRarest(t *testing.T) {
 		docs[w] = i + 1
 		words = append(words, w)
 		if i < maxTerms {
-			want = append(want, w)
+			want = append(want, `"`+w+`"`)
 		}
 	}
 	slices.Reverse(words)
-	p := promptOf(t, strings.Join(words, " "), 1000, docs)
-	if got := strings.Join(want, " "); p.chosen() != got {
-		t.Errorf("terms %s, want %s", p.chosen(), got)
+	p := promptOf(t, strings.Join(words, " "), counted{1000, docs})
+	if got := strings.Join(want, " OR "); p.query() != got {
+		t.Errorf("query %s, want %s", p.query(), got)
 	}
 	sum := 0.0
 	for _, s := range p.shares {
@@ -117,7 +122,7 @@ func TestCoverage(t *testing.T) {
 		docs = append(docs, &snapshot.Document{Row: int64(i + 1), Key: s.name, Terms: f.Pack()})
 	}
 	readSet(t, docs, func(v *snapshot.View) {
-		p := promptIn(t, "pdf form unknown", v, 1000, map[string]int{"pdf": 1, "form": 1})
+		p := promptIn(t, "pdf form unknown", v, counted{1000, map[string]int{"pdf": 1, "form": 1}})
 		for i, s := range list {
 			share, evidence := p.coverage(v, i)
 			if math.Abs(share-s.share) > 1e-9 || math.Abs(evidence-3*share) > 1e-9 {

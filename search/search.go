@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -295,10 +296,14 @@ func (q *Query) narrowed(v *snapshot.View) *snapshot.View {
 // find runs the text leg, waits for the vector of the prompt, runs the vector leg and
 // collects the candidates.
 func (x *ranker) find(ctx context.Context, r *retrieval, text string, embedded func() snapshot.Point) (err error) {
-	if r.prompt, err = newPrompt(r.analyzer, text, r.view); err != nil {
+	leg := x.leg(r.view.Set)
+	if r.prompt, err = newPrompt(ctx, r.analyzer, text, r.view, leg); err != nil {
 		return err
 	}
-	lexical := byText(r.view, r.prompt, depth)
+	lexical, err := leg.match(ctx, r.view, r.prompt, depth)
+	if err != nil {
+		return fmt.Errorf("searching text: %w", err)
+	}
 	var off snapshot.Skills
 	if r.trusted, off, err = x.scopes.triggersIn(r.view); err != nil {
 		return err

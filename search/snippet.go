@@ -41,7 +41,7 @@ type Snippet struct {
 func (x *explainer) Snippets(ctx context.Context, q Query, entries []Entry, length int) (out []Snippet, err error) {
 	err = x.scopes.read(ctx, q.Agent, func(v *snapshot.View) error {
 		out = make([]Snippet, len(entries))
-		h, err := x.highlighter(v, q)
+		h, err := x.highlighter(ctx, v, q)
 		if err != nil || len(h.weights) == 0 {
 			return err
 		}
@@ -76,10 +76,10 @@ type highlighter struct {
 // highlighter returns the highlighter of a query. For a prompt it finds the terms
 // that a search uses; for a query in the query language, what the query asks for in
 // the body.
-func (x *explainer) highlighter(v *snapshot.View, q Query) (*highlighter, error) {
+func (x *explainer) highlighter(ctx context.Context, v *snapshot.View, q Query) (*highlighter, error) {
 	h := &highlighter{analyzer: new(words.Analyzer), terms: make(map[string]int)}
 	if !q.Syntax {
-		p, err := newPrompt(h.analyzer, q.Text, v)
+		p, err := newPrompt(ctx, h.analyzer, q.Text, v, x.leg(v.Set))
 		if err != nil {
 			return nil, err
 		}
@@ -98,11 +98,10 @@ func (x *explainer) highlighter(v *snapshot.View, q Query) (*highlighter, error)
 			terms = append(terms, s.Term)
 		}
 	}
-	found := v.Retriever().Lookup(terms)
-	if err := v.Err(); err != nil {
+	docs, all, err := x.leg(v.Set).frequencies(ctx, v, terms, v.Retriever().Lookup(terms))
+	if err != nil {
 		return nil, err
 	}
-	docs, all := v.Retriever().Frequencies(found, len(terms)), v.Set.Size()
 	for _, s := range c.Sought {
 		switch {
 		case !slices.Contains(s.Columns, "body"):

@@ -20,22 +20,37 @@ func (x *ranker) searchSyntax(ctx context.Context, q Query) (a Answer, err error
 	}
 	err = x.scopes.read(ctx, q.Agent, func(v *snapshot.View) error {
 		v = q.narrowed(v)
-		m, err := c.Match(ctx, v, x.store)
+		find, mode, err := x.finder(ctx, v, c)
 		if err != nil {
-			return fmt.Errorf("searching by syntax: %w", err)
+			return err
 		}
 		for limit := q.Limit; ; limit *= 2 {
-			found, err := m.Find(limit)
+			found, err := find(limit)
 			if err != nil {
 				return fmt.Errorf("searching by syntax: %w", err)
 			}
-			a = Answer{Ranking: Ranking{Mode: m.Mode(), Unread: x.scopes.unread(v.Set), AsOf: x.asOf()}, Hits: x.syntaxHits(ctx, v, c, found, q.Limit)}
+			a = Answer{Ranking: Ranking{Mode: mode(), Unread: x.scopes.unread(v.Set), AsOf: x.asOf()}, Hits: x.syntaxHits(ctx, v, c, found, q.Limit)}
 			if len(a.Hits) == q.Limit || len(found) < limit {
 				return nil
 			}
 		}
 	})
 	return a, err
+}
+
+// finder returns a function that returns the k best matches of a query, and a function that
+// then says what they are based on: the engine of the store if that has a query language,
+// otherwise the snapshots.
+func (x *ranker) finder(ctx context.Context, v *snapshot.View, c *query.Query) (find func(k int) ([]snapshot.Hit, error), mode func() string, err error) {
+	if engine, ok := x.engine(v.Set); ok {
+		text := c.FTS()
+		return func(k int) ([]snapshot.Hit, error) { return engine.find(ctx, v, text, k) }, func() string { return "syntax" }, nil
+	}
+	m, err := c.Match(ctx, v, x.store)
+	if err != nil {
+		return nil, nil, fmt.Errorf("searching by syntax: %w", err)
+	}
+	return m.Find, m.Mode, nil
 }
 
 // syntaxHits returns the first skills of found that have what they need.

@@ -11,12 +11,23 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/query"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/store/memorytest"
 )
 
 // library has what the tests of queries look for.
 func library(t testing.TB) *searchtest.Catalog {
 	t.Helper()
-	x := searchtest.New(t, nil)
+	return fillLibrary(t, searchtest.New(t, nil))
+}
+
+// plainLibrary is the library in an engine without a query language.
+func plainLibrary(t testing.TB) *searchtest.Catalog {
+	t.Helper()
+	return fillLibrary(t, searchtest.Over(t, memorytest.New(), "", nil, nil))
+}
+
+func fillLibrary(t testing.TB, x *searchtest.Catalog) *searchtest.Catalog {
+	t.Helper()
 	searchtest.Sync(t, x, "a", searchtest.TreeOf(
 		searchtest.Skill("pdf-forms", "Fills in the forms of a PDF.", "Open the form. Then organize its fields.", "office"),
 		searchtest.Skill("pdf-merge", "Merges files.", "Merge PDF files; a form stays what it is.", "office"),
@@ -116,7 +127,7 @@ func TestPrefixFindsAll(t *testing.T) {
 // maxDepth is how deep parentheses may be nested, as package query has it.
 const maxDepth = 6
 
-// deepQueries are as deep as queries can be.
+// deepQueries are as deep as queries can be for the parser of SQLite.
 func deepQueries() []string {
 	var list []string
 	for _, inner := range []string{`-name: NEAR(x1 "y GitHub z"*)`, `^ "y GitHub z" + organiz*`, `NEAR("a1 GitHub" x1 + y1)`} {
@@ -129,15 +140,19 @@ func deepQueries() []string {
 
 func TestSyntaxDeep(t *testing.T) {
 	t.Parallel()
-	x := library(t)
+	x, plain := library(t), plainLibrary(t)
 	for _, text := range deepQueries() {
-		searchtest.Ask(t, x, search.Query{Text: text, Syntax: true})
+		q := search.Query{Text: text, Syntax: true}
+		if diff := differ(searchtest.Ask(t, x, q), searchtest.Ask(t, plain, q), false); diff != "" {
+			t.Errorf("%.80s: %s", text, diff)
+		}
 	}
 }
 
-// FuzzSyntax: a query is either answered, or gives an error that points at a character.
+// FuzzSyntax: a query either gives an error that points at a character, or is
+// accepted by SQLite and finds the same without it.
 func FuzzSyntax(f *testing.F) {
-	x := library(f)
+	x, plain := library(f), plainLibrary(f)
 	for _, text := range wordstest.NastyTexts() {
 		f.Add(text)
 	}
@@ -161,7 +176,10 @@ func FuzzSyntax(f *testing.F) {
 			}
 			return
 		case err != nil:
-			t.Fatalf("%.200q: %v", text, err)
+			t.Fatalf("%.200q: %v in %.300s", text, err, search.Compiled(text))
+		}
+		if diff := differ(a, searchtest.Ask(t, plain, q), false); diff != "" {
+			t.Fatalf("%.200q: %s", text, diff)
 		}
 		var entries []search.Entry
 		for _, h := range a.Hits {

@@ -107,8 +107,12 @@ func (x *explainer) place(ctx context.Context, e *Explanation, r *retrieval, i i
 	// skills, whatever the scope.
 	var only snapshot.Skills
 	only.Add(i)
+	hits, err := x.leg(r.view.Set).match(ctx, r.view.In(r.view.NewScope(only)), r.prompt, 1)
+	if err != nil {
+		return err
+	}
 	lexical := 0.0
-	for _, h := range byText(r.view.In(r.view.NewScope(only)), r.prompt, 1) {
+	for _, h := range hits {
 		lexical = h.Score
 	}
 	c := r.candidate(i, lexical)

@@ -168,6 +168,20 @@ func (t Terms) Each(f func(*Term)) error {
 	return nil
 }
 
+// Without returns the terms without those for which drop returns true. It may change
+// the counts of the others.
+func (t Terms) Without(drop func(*Term) bool) (Terms, error) {
+	var kept Terms
+	last := ""
+	err := t.Each(func(term *Term) {
+		if !drop(term) {
+			c := countedTerm{text: string(term.Text), Term: *term}
+			kept, last = c.append(kept, last), c.text
+		}
+	})
+	return kept, err
+}
+
 // A termReader reads packed terms.
 type termReader struct{ data []byte }
 
@@ -216,4 +230,37 @@ func (r *termReader) number() int {
 	}
 	r.data = r.data[size:]
 	return int(n)
+}
+
+// Fields returns the terms of each field, sorted. In Description the terms of the
+// visible description come first, then the others; each part is sorted.
+func (t Terms) Fields() (Fields, error) {
+	var f Fields
+	var hidden []string
+	total := 0
+	err := t.Each(func(term *Term) {
+		n := term.Name + term.Description + term.Tags + term.Body
+		if total += n * len(term.Text); total > maxCount {
+			return // reported after the loop
+		}
+		text := string(term.Text)
+		f.Name = appendTimes(f.Name, text, term.Name)
+		f.Description = appendTimes(f.Description, text, term.Shown)
+		hidden = appendTimes(hidden, text, term.Description-term.Shown)
+		f.Tags = appendTimes(f.Tags, text, term.Tags)
+		f.Body = appendTimes(f.Body, text, term.Body)
+	})
+	if err == nil && total > maxCount {
+		err = errTerms
+	}
+	f.Shown = len(f.Description)
+	f.Description = append(f.Description, hidden...)
+	return f, err
+}
+
+func appendTimes(list []string, text string, n int) []string {
+	for range n {
+		list = append(list, text)
+	}
+	return list
 }

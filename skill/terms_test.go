@@ -36,7 +36,7 @@ func FuzzTerms(f *testing.F) {
 		}
 		in.Shown = min(max(shown, 0), len(in.Description))
 		packed := in.Pack()
-		if got, err := packed.fields(); err != nil || !reflect.DeepEqual(got, unordered(in)) {
+		if got, err := packed.Fields(); err != nil || !reflect.DeepEqual(got, unordered(in)) {
 			t.Errorf("became %+v, %v; want %+v", got, err, unordered(in))
 		}
 		last := ""
@@ -63,7 +63,7 @@ func FuzzTermsDamaged(f *testing.F) {
 	f.Add(append(binary.AppendUvarint([]byte{0}, 4*maxCount), 'a'))
 	f.Add(append(binary.AppendUvarint([]byte{0}, 2*maxCount), "aa"...))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := Terms(data).fields()
+		got, err := Terms(data).Fields()
 		if err != nil {
 			if !errors.Is(err, errTerms) {
 				t.Errorf("error %v, want errTerms", err)
@@ -73,41 +73,21 @@ func FuzzTermsDamaged(f *testing.F) {
 		if len(got.Name)+len(got.Description)+len(got.Tags)+len(got.Body) > 1<<16 {
 			return
 		}
-		if again, err := got.Pack().fields(); err != nil || !reflect.DeepEqual(again, unordered(got)) {
+		if again, err := got.Pack().Fields(); err != nil || !reflect.DeepEqual(again, unordered(got)) {
 			t.Errorf("%+v became %+v, %v", got, again, err)
 		}
 	})
 }
 
-// fields returns the terms of each field, sorted. In Description the terms of the
-// visible description come first, then the others; each part is sorted.
-func (t Terms) fields() (Fields, error) {
-	var f Fields
-	var hidden []string
-	total := 0
-	err := t.Each(func(term *Term) {
-		n := term.Name + term.Description + term.Tags + term.Body
-		if total += n * len(term.Text); total > maxCount {
-			return // reported after the loop
-		}
-		text := string(term.Text)
-		f.Name = appendTimes(f.Name, text, term.Name)
-		f.Description = appendTimes(f.Description, text, term.Shown)
-		hidden = appendTimes(hidden, text, term.Description-term.Shown)
-		f.Tags = appendTimes(f.Tags, text, term.Tags)
-		f.Body = appendTimes(f.Body, text, term.Body)
+// TestWithout: what is left of terms is what packing the rest gives.
+func TestWithout(t *testing.T) {
+	f := Fields{Name: []string{"pdf", "form"}, Description: []string{"fill", "form", "later"}, Shown: 2, Tags: []string{"office"}, Body: []string{"pdf", "pages", "fill", "pdfs"}}
+	got, err := f.Pack().Without(func(c *Term) bool {
+		c.Body = 0
+		return c.Name+c.Description+c.Tags == 0
 	})
-	if err == nil && total > maxCount {
-		err = errTerms
+	f.Body = nil
+	if want := f.Pack(); err != nil || string(got) != string(want) {
+		t.Errorf("%q, %v; want %q", got, err, want)
 	}
-	f.Shown = len(f.Description)
-	f.Description = append(f.Description, hidden...)
-	return f, err
-}
-
-func appendTimes(list []string, text string, n int) []string {
-	for range n {
-		list = append(list, text)
-	}
-	return list
 }

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +16,83 @@ import (
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
+	"github.com/repertoire-skills/repertoire/store"
+	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
+
+// catalog puts the terms of documents into a real catalog, and returns it and
+// the documents by row.
+func catalog(t *testing.T, docs []document) (*sqlite.DB, map[int64]int) {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"), nil)
+	must.Do(t, err)
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	ordinals := make(map[int64]int)
+	err = db.Update(t.Context(), func(tx store.Tx) error {
+		source, err := tx.PutSource(store.Source{Label: "a"})
+		if err != nil {
+			return err
+		}
+		for i, d := range docs {
+			row, err := tx.PutSkill(source, &store.Record{
+				Path: d.Path, Stamp: "stamp", NameKey: d.Key, Skill: &skill.Skill{Meta: skill.Meta{Name: d.Key}},
+				Fields: d.Fields, Ranked: store.Ranked{Terms: d.Fields.Pack()},
+			})
+			if err != nil {
+				return err
+			}
+			ordinals[row] = i
+		}
+		return nil
+	})
+	must.Do(t, err)
+	return db, ordinals
+}
+
+// TestContract: full-text search and the snapshot give the same best 20 documents and the
+// same scores, except that documents with nearly equal scores may change places (each
+// score may be off by one hundredth).
+func TestContract(t *testing.T) {
+	testsize.Long(t)
+	t.Parallel()
+	for _, n := range []int{3, 200, testsize.Rounds(600, 3000)} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			g := newGenerator(uint64(n))
+			docs := g.documents(n, 100, 0)
+			db, ordinals := catalog(t, docs)
+			s := build(t, docs, 0)
+			for range 40 {
+				terms := g.terms(1 + g.rng.IntN(15))
+				quoted := make([]string, len(terms))
+				for i, term := range terms {
+					quoted[i] = `"` + term + `"`
+				}
+				all, err := db.Match(t.Context(), strings.Join(quoted, " OR "), weights, nil, n)
+				must.Do(t, err)
+				scores := make([]float64, n)
+				for _, m := range all {
+					scores[ordinals[m.Row]] = m.Score
+				}
+				hits := search(t, s, terms, s.All(), 20)
+				if len(hits) != min(20, len(all)) {
+					t.Fatalf("%d hits, want %d of %d", len(hits), min(20, len(all)), len(all))
+				}
+				for i, h := range hits {
+					want := scores[h.Doc]
+					if math.Abs(h.Score-want) > .01*want || want < .98*all[len(hits)-1].Score {
+						t.Fatalf("%q: hit %d is %+v; its score is %g, the 20th is %g", terms, i, h, want, all[len(hits)-1].Score)
+					}
+				}
+			}
+		})
+	}
+}
 
 const shared = "../../shared"
 

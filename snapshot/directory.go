@@ -153,7 +153,7 @@ func (d *Directory) Open(old *Set) (*Set, error) {
 	}
 	s, err := NewSet(snaps...)
 	if err == nil && s.Generation == m.Generation && s.fits() {
-		s.files = now
+		s.files, s.Compiled = now, true
 		return s, nil
 	}
 	CloseNew(old, snaps...)

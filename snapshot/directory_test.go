@@ -109,7 +109,7 @@ func TestDirectory(t *testing.T) {
 	base := p.base(t, first, "csv", "pdf")
 	p.publish(t, first, base, "")
 	old := p.openSet(t)
-	if old == nil || !p.IsCurrent(old) || old.Size() != 2 || old.Generation != first {
+	if old == nil || !p.IsCurrent(old) || !old.Compiled || old.Size() != 2 || old.Generation != first {
 		t.Fatalf("the set is %+v", old)
 	}
 	p.publish(t, second, base, p.delta(t, second, first, []int64{2}, "doc"))

@@ -19,6 +19,9 @@ import (
 // Cached keeps.
 type Set struct {
 	Info
+	// Compiled means that the snapshots hold the full text of all skills. Otherwise
+	// they hold only names, descriptions and tags.
+	Compiled bool
 	// Calibration is what was measured in this catalog; nil means nothing. It need not
 	// fit the set.
 	Calibration *Calibration

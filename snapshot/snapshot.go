@@ -3,8 +3,8 @@
 // place.
 //
 // Write writes the file from documents with their terms and vectors; Open maps it; Read
-// gives access to its contents. Text scores equal bm25 of SQLite's FTS5. A document's ordinal is
-// its position in the list that was written. A Set joins a base with a delta, a Directory
+// gives access to its contents. Text scores equal FTS5's bm25. A document's ordinal is its
+// position in the list that was written. A Set joins a base with a delta, a Directory
 // knows the files, and its manifest names the current ones.
 //
 // Its one rule: a file is never trusted. Open checks the header, and the first read of

@@ -173,3 +173,13 @@ type Tx interface {
 	// about an older one. Readers see no change.
 	Forget(before Generation) error
 }
+
+// A TextSearcher is an engine that ranks by text itself and has a query language.
+type TextSearcher interface {
+	// Match returns the best skills for a query: best first, ties by name. It ranks the
+	// skills whose rows are in allowed, offered or not; nil means all offered skills.
+	Match(ctx context.Context, query string, w skill.Weights, allowed []int64, limit int) ([]Match, error)
+	// Frequencies returns the number of skills that have each term, and the number of
+	// skills that are not refused. A term that no skill has is not in the map.
+	Frequencies(ctx context.Context, terms []string) (map[string]int, int, error)
+}

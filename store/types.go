@@ -100,7 +100,8 @@ type Record struct {
 	Stamp   string       // see skill.Ref; "" means that the file must be read again
 	Skill   *skill.Skill // of a refused skill, engines store only Meta and Problems
 	Refused bool
-	NameKey string // two names with the same key are the same name
+	NameKey string       // two names with the same key are the same name
+	Fields  skill.Fields // for engines that rank by text
 	Ranked
 	// Hashes of the texts that get a vector each, see Text: of the description and what follows it,
 	// and of the examples.
@@ -112,8 +113,8 @@ type Record struct {
 
 // Ranked is what text ranking needs about a skill.
 type Ranked struct {
-	Terms  skill.Terms
-	Sketch []byte // summary of the body, to find copies
+	Terms  skill.Terms // the packed Fields
+	Sketch []byte      // summary of the body, to find copies
 }
 
 // A Ranking is what ranking needs about a skill.
@@ -162,4 +163,10 @@ type Reported struct {
 	Source string
 	Row    int64 // row of the skill
 	skill.Problem
+}
+
+// A Match is one skill that a TextSearcher found.
+type Match struct {
+	Row   int64
+	Score float64 // BM25, higher is better
 }

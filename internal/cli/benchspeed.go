@@ -34,12 +34,13 @@ without it, are synthetic: real names, sentences and paragraphs are recombined.
 They are written to a temporary folder, or to --keep. With --snapshot-only they
 are compiled as they are made: for catalogs that a database would take too long
 to hold. Every way to rank (leg) is measured in turn: only ratios of one run say
-much on a machine that does other work too. compiled ranks without the encoder;
-the leg encoder ranks with it, in a catalog of its own, unless the configuration
-or REPERTOIRE_CONTEXTUAL=off turns it off or this machine is too slow for it.
-Indexing with it takes some 10 ms more for each skill. Times are medians of
---rounds, each of which asks prompts for the time of --while. When the output is
-piped, each line holds size, leg, measure, value and unit.
+much on a machine that does other work too. fts5 and compiled rank without the
+encoder, in one catalog; the leg encoder ranks with it, in a catalog of its own,
+unless the configuration or REPERTOIRE_CONTEXTUAL=off turns it off or this
+machine is too slow for it. Indexing with it takes some 10 ms more for each
+skill. Times are medians of --rounds, each of which asks prompts for the time of
+--while. When the output is piped, each line holds size, leg, measure, value and
+unit.
 
 --speed --json prints an object with platform, cpus, corpus, prompts, rounds,
 encoder (whether it was measured) and
@@ -55,15 +56,15 @@ encoder (whether it was measured) and
     look      what "context" begins with: ms, folders (looked at), all (of it),
               current (none has changed: then it needs no database)
     legs      a list of leg, mode (of ranking), p50_ms, p99_ms, text_p50_ms,
-              text_p99_ms, allocs, alloc_bytes, late (share of the blocks made
-              without the encoder, because it took more than 80 ms), per_s
-              (blocks for one client), concurrent (for 8 clients, divided by
-              that)
+              text_p99_ms, faster (than the first leg), allocs, alloc_bytes,
+              late (share of the blocks made without the encoder, because it
+              took more than 80 ms), per_s (blocks for one client), concurrent
+              (for 8 clients, divided by that)
       change  of a skill that is recent (among those changed last) or not:
               rescan_ms (start to end), visible_ms (start until a search finds
               it), index_ms (of that skill alone)
       cold_ms, cold_empty_ms   the process "context" for a prompt that finds
-              skills and for one that finds none
+              skills and for one that finds none; not of the leg fts5
       process one that stays: open_ms (until its first block), and memory after
               1,000 blocks: rss, anon, file, peak, in bytes`
 
@@ -220,6 +221,7 @@ func legRows(l *bench.LegSpeed, add rowAdder) {
 	if l.Leg == "encoder" {
 		add("block, encoder late", 100*l.Late, "%")
 	}
+	add("block, faster than the first leg", l.Faster, "×")
 	add("block, allocations", l.Allocs, "")
 	add("block, allocated", l.AllocBytes/1e3, "kB")
 	add("1 client", l.PerS, "blocks/s")

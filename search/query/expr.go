@@ -1,7 +1,9 @@
 package query
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -9,6 +11,7 @@ import (
 // An expr is a query in the terms of the index. Each is one part of one query. columns are
 // the columns in which to search.
 type expr interface {
+	fts() string                                            // in the language of FTS5
 	bounds(m *Matcher, columns []string) *bounds            // which skills may match
 	score(m *Matcher, columns []string, in snapshot.Skills) // notes what counts in these skills
 	holds(t *skillText, columns []string) bool              // whether a text matches
@@ -63,4 +66,52 @@ func joined(o operator, of []expr) expr {
 		return of[0]
 	}
 	return &joinedExpr{o, of}
+}
+
+func (e *joinedExpr) fts() string {
+	list := make([]string, len(e.of))
+	for i, x := range e.of {
+		list[i] = x.fts()
+	}
+	return "(" + strings.Join(list, string(e.operator)) + ")"
+}
+
+func (e *exceptExpr) fts() string { return "(" + e.keep.fts() + " NOT " + e.drop.fts() + ")" }
+
+func (e *columnExpr) fts() string {
+	of := e.of.fts()
+	if !strings.HasPrefix(of, "(") { // an expression that begins with "(" is enclosed as a whole
+		of = "(" + of + ")"
+	}
+	return "{" + strings.Join(e.columns, " ") + "} : " + of
+}
+
+func (e *nearExpr) fts() string {
+	list := make([]string, len(e.of))
+	for i, s := range e.of {
+		list[i] = s.fts()
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	return fmt.Sprintf("NEAR(%s, %d)", strings.Join(list, " "), e.distance)
+}
+
+func (s sequence) fts() string {
+	list := make([]string, len(s.terms))
+	for i, t := range s.terms {
+		list[i] = t.fts()
+	}
+	text := strings.Join(list, " + ")
+	if s.initial {
+		return "^ " + text
+	}
+	return text
+}
+
+func (t indexTerm) fts() string {
+	if t.prefix {
+		return `"` + t.text + `" *`
+	}
+	return `"` + t.text + `"`
 }

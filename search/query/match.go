@@ -24,7 +24,7 @@ type Texts interface {
 	Skill(ctx context.Context, row int64) (s *skill.Skill, ok bool, err error)
 }
 
-// A Matcher answers a query from the snapshots.
+// A Matcher answers a query from the snapshots, for a store without a query language.
 //
 // The snapshots know which skills have a term, and for names, descriptions and tags in
 // which column. So each part of a query has bounds: the skills that match it for certain,
@@ -225,7 +225,7 @@ func (e *nearExpr) score(m *Matcher, columns []string, in snapshot.Skills) {
 
 // leaf returns the leaf of an expression in some columns.
 func (m *Matcher) leaf(e *nearExpr, columns []string) *leaf {
-	key := fmt.Sprint(columns, *e) // terms hold no blanks or brackets
+	key := strings.Join(columns, " ") + ": " + e.fts()
 	if m.leaves[key] == nil {
 		f := &leaf{of: e}
 		m.leaves[key], m.order = f, append(m.order, f)

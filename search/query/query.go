@@ -1,6 +1,6 @@
-// Package query owns the query language, which is that of SQLite's FTS5. It parses a query into
-// the terms of the index and matches it against the snapshots. It reads a text only where they do
-// not decide.
+// Package query owns the query language: FTS5's, for every store. It parses a query into the
+// terms of the index, and either prints it for FTS5 or matches it against the snapshots, which
+// read a text only where they do not decide.
 package query
 
 import (
@@ -75,6 +75,9 @@ func nothingLeft(query string, unindexed []part) error {
 	return syntaxError(query, p.at, "nothing is left to search for: %q is too common to be in the index; add a word that says more", tidy.Shorten(text, maxQuoted))
 }
 
+// FTS returns the query in the language of FTS5.
+func (q *Query) FTS() string { return q.root.fts() }
+
 // Matched returns the terms of list that the query asks for in a column.
 func (q *Query) Matched(column string, list []string) []string {
 	var out []string
@@ -91,5 +94,5 @@ func (q *Query) Matched(column string, list []string) []string {
 	return out
 }
 
-// columnNames returns the columns of the index.
+// columnNames returns the columns of the full-text index.
 func columnNames() []string { return []string{"name", "description", "tags", "body"} }

@@ -64,8 +64,8 @@ func TestCompile(t *testing.T) {
 		c, err := Parse(query)
 		if err != nil {
 			t.Errorf("%s: %v", query, err)
-		} else if FTS(c) != want {
-			t.Errorf("%s: %s, want %s", query, FTS(c), want)
+		} else if c.root.fts() != want {
+			t.Errorf("%s: %s, want %s", query, c.root.fts(), want)
 		}
 	}
 }

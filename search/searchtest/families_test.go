@@ -1,15 +1,10 @@
 package searchtest_test
 
 import (
-	"compress/gzip"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
@@ -96,23 +91,4 @@ func TestForks(t *testing.T) {
 			t.Errorf("%s: copies are found: %v", where, worse)
 		}
 	}
-}
-
-// corpus returns the first n skills of the shared corpus.
-func corpus(t *testing.T, n int) []*skill.Skill {
-	t.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "corpus", "skills.jsonl.gz"))
-	if err != nil {
-		t.Skip("without the corpus")
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	must.Do(t, err)
-	var list []*skill.Skill
-	for lines := json.NewDecoder(z); len(list) < n; {
-		var s struct{ Repo, Path, Name, Description, Body string }
-		must.Do(t, lines.Decode(&s))
-		list = append(list, searchtest.NewSkill(s.Repo+"/"+strings.TrimSuffix(s.Path, "/SKILL.md"), s.Name, s.Description, s.Body))
-	}
-	return list
 }

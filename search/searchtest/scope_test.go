@@ -28,7 +28,7 @@ import (
 func TestScopeIsWorld(t *testing.T) {
 	testsize.Long(t)
 	t.Parallel()
-	kinds := []string{"memory", "unpublished", "delta", "memory", "merged", "memory", "memory"} // files are slow
+	kinds := []string{"memory", "unpublished", "delta", "memory", "fts5", "merged", "memory", "memory"} // files are slow
 	for i := range testsize.Rounds(16, 1000) {
 		seed, kind := uint64(i), kinds[i%len(kinds)]
 		var e embed.Embedder

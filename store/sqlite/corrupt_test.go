@@ -13,6 +13,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
@@ -95,6 +96,9 @@ func readAll(ctx context.Context, db *DB) error {
 		if err == nil {
 			_, err = db.Rankings(ctx, "m", []int64{e.Row})
 		}
+	}
+	if err == nil {
+		_, err = db.Match(ctx, "words", skill.Weights{Name: 1, Description: 1, Tags: 1, Body: 1}, nil, 10)
 	}
 	return err
 }

@@ -1,5 +1,5 @@
-// Package sqlite is the engine of catalog files: a store.Store in one SQLite database. Its one
-// rule: it owns all SQL.
+// Package sqlite is the engine of catalog files: a store.Store in one SQLite database,
+// with an FTS5 index over the terms of the skills. Its one rule: it owns all SQL.
 //
 // The file is a cache: the package moves a damaged file aside and makes a new one. It
 // never touches a file of another program. It knows an open file by its identity: when
@@ -24,8 +24,9 @@ import (
 )
 
 var (
-	_ store.Store     = (*DB)(nil)
-	_ store.Announcer = (*DB)(nil)
+	_ store.Store        = (*DB)(nil)
+	_ store.TextSearcher = (*DB)(nil)
+	_ store.Announcer    = (*DB)(nil)
 )
 
 // A DB is an open catalog. Several goroutines may use it, and several processes may have

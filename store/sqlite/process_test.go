@@ -18,6 +18,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 	"github.com/repertoire-skills/repertoire/store/storetest"
 )
@@ -201,6 +202,10 @@ func checkOneRound(t *testing.T, db *DB) {
 			t.Errorf("%s is of %.10s, others of %s", e.Name, e.Description, round)
 		}
 	}
+	found, err := db.Match(t.Context(), round, skill.Weights{Name: 1, Description: 1, Tags: 1, Body: 1}, nil, 100)
+	if err != nil || len(found) != len(entries) {
+		t.Errorf("full text finds %d of %d skills of %s, %v", len(found), len(entries), round, err)
+	}
 }
 
 // readOnlyChild reads a catalog that it cannot write.
@@ -257,8 +262,12 @@ func onlyPairs(ctx context.Context, db *DB) error {
 	if err != nil {
 		return err
 	}
-	if len(entries)%2 != 0 {
-		return fmt.Errorf("%d entries: half a transaction", len(entries))
+	found, err := db.Match(ctx, "pair", skill.Weights{Name: 1, Description: 1, Tags: 1, Body: 1}, nil, 1000)
+	if err != nil {
+		return err
+	}
+	if len(entries)%2 != 0 || len(found)%2 != 0 || len(found) < len(entries) {
+		return fmt.Errorf("%d entries and then %d hits: half a transaction", len(entries), len(found))
 	}
 	return nil
 }

@@ -145,6 +145,42 @@ func (db *DB) ranked(ctx context.Context, row int64) (r store.Ranking, ok bool, 
 	return r, ok, err
 }
 
+// Match implements store.TextSearcher. The query is an FTS5 query made of terms.
+func (db *DB) Match(ctx context.Context, query string, w skill.Weights, allowed []int64, limit int) ([]store.Match, error) {
+	var filter any
+	if allowed != nil {
+		filter = jsonArray(allowed)
+	}
+	var list []store.Match
+	err := db.query(ctx, "match", func(rows *sql.Rows) error {
+		var m store.Match
+		err := rows.Scan(&m.Row, &m.Score)
+		list = append(list, m)
+		return err
+	}, sql.Named("query", query), sql.Named("allowed", filter), sql.Named("limit", limit),
+		sql.Named("name", w.Name), sql.Named("description", w.Description),
+		sql.Named("tags", w.Tags), sql.Named("body", w.Body))
+	return list, err
+}
+
+// Frequencies implements store.TextSearcher.
+func (db *DB) Frequencies(ctx context.Context, terms []string) (map[string]int, int, error) {
+	counts := make(map[string]int, len(terms))
+	err := db.query(ctx, "frequencies", func(rows *sql.Rows) error {
+		var term string
+		var n int
+		err := rows.Scan(&term, &n)
+		counts[term] = n
+		return err
+	}, sql.Named("terms", jsonArray(terms)))
+	if err != nil {
+		return nil, 0, err
+	}
+	total := 0
+	err = db.query(ctx, "indexed", func(rows *sql.Rows) error { return rows.Scan(&total) })
+	return counts, total, err
+}
+
 // vectors returns the vectors of a skill by a model, ordered by ordinal.
 func (db *DB) vectors(ctx context.Context, model string, id int64) ([]store.Vector, error) {
 	var list []store.Vector

@@ -92,11 +92,22 @@ func checkWhole(t *testing.T, db *DB) {
 	}
 }
 
-// checkFile fails unless the database is undamaged.
+// checkFile fails unless the database is undamaged and its full-text index holds exactly
+// the skills that are not refused.
 func checkFile(ctx context.Context, db *DB) error {
 	var ok string
 	if err := db.write.QueryRowContext(ctx, "PRAGMA integrity_check").Scan(&ok); err != nil || ok != "ok" {
 		return fmt.Errorf("integrity_check: %s, %v", ok, err)
+	}
+	if _, err := db.write.ExecContext(ctx, "INSERT INTO fts (fts) VALUES ('integrity-check')"); err != nil {
+		return fmt.Errorf("integrity check of the full-text index: %w", err)
+	}
+	var wrong int
+	err := db.write.QueryRowContext(ctx, `SELECT count(*) FROM
+		(SELECT id FROM skills WHERE refused = 0) s FULL JOIN (SELECT rowid AS id FROM fts) f ON f.id = s.id
+		WHERE s.id IS NULL OR f.id IS NULL`).Scan(&wrong)
+	if err != nil || wrong != 0 {
+		return fmt.Errorf("%d rows are in only one of skills and fts, %v", wrong, err)
 	}
 	return nil
 }

@@ -20,15 +20,20 @@ type Tx struct {
 	skills  bool  // the offered skill may change for some names
 	sources bool  // the offered skill may change for any name
 	newest  int64 // the highest row ever given to a skill; 0 means not looked up yet
-	shrink  bool  // return free pages at the end
+
+	// fts holds the changes of the full-text index, by skill. They are written last,
+	// because FTS5 collects changes in memory, and any other statement between them
+	// would make it write a segment for each skill.
+	fts    map[int64]*change
+	shrink bool // return free pages at the end
 }
 
 func newTx(ctx context.Context, tx *sql.Tx) *Tx {
-	return &Tx{ctx: ctx, tx: tx, stmts: make(map[string]*sql.Stmt)}
+	return &Tx{ctx: ctx, tx: tx, stmts: make(map[string]*sql.Stmt), fts: make(map[int64]*change)}
 }
 
-// run calls f, then updates what depends on all its changes: the offered skills and the
-// generation.
+// run calls f, then updates what depends on all its changes: the offered skills, the
+// full-text index and the generation.
 func (t *Tx) run(f func(store.Tx) error) error {
 	if err := f(t); err != nil {
 		return err
@@ -37,6 +42,9 @@ func (t *Tx) run(f func(store.Tx) error) error {
 		if err := t.shadow(); err != nil {
 			return err
 		}
+	}
+	if err := t.writeFTS(); err != nil {
+		return err
 	}
 	if t.changed {
 		if _, err := t.exec("grow_generation"); err != nil {
@@ -47,7 +55,7 @@ func (t *Tx) run(f func(store.Tx) error) error {
 		}
 	}
 	if t.shrink {
-		return t.query("vacuum", func(*sql.Rows) error { return nil }) // SQLite frees one page for each row that is read
+		return t.vacuum()
 	}
 	return nil
 }
@@ -65,7 +73,8 @@ func (t *Tx) State() (s store.State, err error) {
 	return s, nil
 }
 
-// Forget implements store.Tx. Its caller has compiled all skills, so much has changed.
+// Forget implements store.Tx. Its caller has compiled all skills, so much has changed, and
+// FTS5 has left free pages.
 func (t *Tx) Forget(before store.Generation) error {
 	t.shrink = true
 	if _, err := t.exec("forget_changes", sql.Named("until", before.Number)); err != nil {
@@ -203,14 +212,23 @@ func (t *Tx) PutSkill(source int64, r *store.Record) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if id <= t.newest { // a row above all earlier ones is new and has no older record
-		err = t.clear(id)
+	if err := t.begin(id); err != nil {
+		return 0, err
 	}
-	t.newest = max(t.newest, id)
-	if err != nil || r.Refused {
-		return id, err
+	if r.Refused {
+		return id, nil
 	}
 	return id, t.putParts(id, r)
+}
+
+// begin removes the rest of an older record after the skill's row was written. A row above
+// all earlier ones is new and has no older record.
+func (t *Tx) begin(id int64) error {
+	if id <= t.newest {
+		return t.clear(id)
+	}
+	t.newest, t.fts[id] = id, &change{id: id}
+	return nil
 }
 
 // DeleteSkill implements store.Tx.
@@ -223,8 +241,13 @@ func (t *Tx) DeleteSkill(id int64) error {
 	return err
 }
 
-// clear removes a skill's data from the other tables.
+// clear removes a skill's data from the other tables and the full-text index.
 func (t *Tx) clear(id int64) error {
+	c, err := t.change(id)
+	if err != nil {
+		return err
+	}
+	c.new = nil
 	for _, name := range []string{"delete_body", "delete_texts", "delete_ranked"} {
 		if _, err := t.exec(name, sql.Named("skill", id)); err != nil {
 			return err
@@ -234,6 +257,7 @@ func (t *Tx) clear(id int64) error {
 }
 
 func (t *Tx) putParts(id int64, r *store.Record) error {
+	t.fts[id].new = &r.Fields
 	row := sql.Named("skill", id)
 	if _, err := t.exec("put_body", row, sql.Named("body", r.Body)); err != nil {
 		return err

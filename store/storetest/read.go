@@ -161,7 +161,7 @@ func testNoSuchRow(t *testing.T, s store.Store) {
 func testNoTerms(t *testing.T, s store.Store) {
 	for _, none := range []skill.Terms{nil, {}} {
 		r := Record("pdf", "d", "b")
-		r.Ranked, r.Texts = store.Ranked{Terms: none}, nil
+		r.Fields, r.Ranked, r.Texts = skill.Fields{}, store.Ranked{Terms: none}, nil
 		row := Put(t, s, store.Source{Label: "a"}, r)[0]
 		if r, ok := Ranking(t, s, "m", row); len(r.Terms)+len(r.Sketch) != 0 || !ok {
 			t.Errorf("terms and sketch %q, %v", r.Ranked, ok)

@@ -46,11 +46,11 @@ func Record(name, description, body string) *store.Record {
 			Meta: skill.Meta{Name: name, Description: description, Tokens: len(body) / 4, Digest: "digest of " + name},
 			Body: body,
 		},
-		Texts: [][]byte{hash[:]},
+		Fields: skill.Fields{Name: words(name), Description: words(description), Body: words(body)},
+		Texts:  [][]byte{hash[:]},
 	}
-	fields := skill.Fields{Name: words(name), Description: words(description), Body: words(body)}
-	fields.Shown = len(fields.Description)
-	r.Ranked = store.Ranked{Terms: fields.Pack(), Sketch: []byte("sketch of " + body)}
+	r.Fields.Shown = len(r.Fields.Description)
+	r.Ranked = store.Ranked{Terms: r.Fields.Pack(), Sketch: []byte("sketch of " + body)}
 	return r
 }
 

@@ -1,0 +1,1 @@
+SELECT count(*) FROM skills WHERE refused = 0
