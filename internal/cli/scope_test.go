@@ -34,7 +34,7 @@ import (
 func TestScopeOfDoors(t *testing.T) {
 	asked, skills := 0, 0
 	seeds := []uint64{1, 2, 7, 22} // which show defects that there were, of pins, shadowing, projects and patterns
-	for i := range testsize.Rounds(2, 80) {
+	for i := range testsize.Rounds(1, 80) {
 		seed := uint64(i)
 		if i < len(seeds) {
 			seed = seeds[i]
