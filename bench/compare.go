@@ -29,7 +29,7 @@ type Change struct {
 	Before     float64 `json:"before"`
 	After      float64 `json:"after"`
 	Difference float64 `json:"difference"`
-	P          float64 `json:"p"` // see meanSignificance
+	P          float64 `json:"p"` // see significance
 }
 
 // A Moved is one prompt whose wanted skill has another place.

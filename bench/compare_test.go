@@ -139,9 +139,10 @@ func TestCompareBlocks(t *testing.T) {
 	}
 }
 
-func TestRatioSignificance(t *testing.T) {
-	var low, high, mixed []ratio
+func TestSignificance(t *testing.T) {
+	var low, high, mixed, zeros, ones, even []ratio
 	for i := range 40 {
+		zeros, ones, even = append(zeros, ratio{0, 1}), append(ones, ratio{1, 1}), append(even, ratio{float64(i%2*2 - 1), 1})
 		low, high = append(low, ratio{1, 4}), append(high, ratio{1, 1})
 		if i%2 == 0 {
 			mixed = append(mixed, ratio{1, 4})
@@ -160,7 +161,10 @@ func TestRatioSignificance(t *testing.T) {
 		{"all higher", low, high, 0, .001},
 		{"as many lower as higher", mixed, swapped, 1, 1},
 		{"3 of 3 lower", high[:3], low[:3], .22, .28},
-		{"means, 3 of 3 lower", []ratio{{1, 1}, {1, 1}, {1, 1}}, []ratio{{0, 1}, {0, 1}, {0, 1}}, .22, .28},
+		{"nothing", nil, nil, 1, 1},
+		{"means, all better", zeros, ones, 0, .001},
+		{"means, as many better as worse", zeros, even, 1, 1},
+		{"means, 3 of 3 lower", ones[:3], zeros[:3], .22, .28}, // of 8 patterns of signs 2 are as extreme
 	} {
 		if p := significance(1, tt.before, tt.after); p < tt.least || p > tt.most {
 			t.Errorf("%s: p %v, want %v to %v", tt.name, p, tt.least, tt.most)

@@ -15,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/apiclient"
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
 // LoadOptions of MeasureLoad. All fields but Agent are needed.
@@ -80,7 +81,7 @@ func MeasureLoad(ctx context.Context, o *LoadOptions) (*Load, error) {
 		end := start.Add(o.Duration)
 		for i := n; ctx.Err() == nil && time.Now().Before(end); i += o.Clients {
 			if pause := t.ask(ctx, o, i); pause > 0 {
-				wait(ctx, min(pause, time.Until(end)))
+				_ = endpoint.Sleep(ctx, min(pause, time.Until(end))) // the loop ends with ctx
 			}
 		}
 	})
@@ -93,14 +94,6 @@ func MeasureLoad(ctx context.Context, o *LoadOptions) (*Load, error) {
 		return nil, errors.New(l.Errors[0].First)
 	}
 	return l, nil
-}
-
-// wait returns after some time, or when ctx ends.
-func wait(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // ask asks one of the prompts, and returns how long to wait before the next.

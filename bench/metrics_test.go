@@ -68,30 +68,6 @@ func TestBootstrap(t *testing.T) {
 	}
 }
 
-func TestSignificance(t *testing.T) {
-	var zeros, ones, even []float64
-	for i := range 40 {
-		zeros, ones = append(zeros, 0), append(ones, 1)
-		even = append(even, float64(i%2*2-1))
-	}
-	for _, tt := range []struct {
-		name          string
-		before, after []float64
-		least, most   float64
-	}{
-		{"identical", ones, ones, 1, 1},
-		{"nothing", nil, nil, 1, 1},
-		{"all better", zeros, ones, 0, .001},
-		{"all worse", ones, zeros, 0, .001},
-		{"as many better as worse", zeros, even, 1, 1},
-		{"3 of 3 better", zeros[:3], ones[:3], .22, .28}, // of 8 patterns of signs 2 are as extreme
-	} {
-		if p := meanSignificance(1, tt.before, tt.after); p < tt.least || p > tt.most {
-			t.Errorf("%s: p %v, want %v to %v", tt.name, p, tt.least, tt.most)
-		}
-	}
-}
-
 func TestReliability(t *testing.T) {
 	got := Reliability([]Outcome{{0, false}, {.05, false}, {.25, true}, {.25, false}, {.9, true}, {1, true}, {1.5, true}, {-1, false}})
 	want := make([]Bin, 10)

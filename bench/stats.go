@@ -54,46 +54,6 @@ func mean(list []float64) float64 {
 	return sum / max(1, float64(len(list)))
 }
 
-// meanSignificance returns the p-value of a two-sided paired randomisation test with 10,000
-// permutations. before and after are values of the same prompts. The p-value is the
-// probability that their means differ at least as much if chance decides which value of
-// a pair comes before. It is 1 if no value differs.
-func meanSignificance(seed uint64, before, after []float64) float64 {
-	var differences []float64 // without zeros, whose signs do not change the sum
-	observed := 0.0
-	for i := range before {
-		if d := after[i] - before[i]; d != 0 {
-			differences = append(differences, d)
-			observed += d
-		}
-	}
-	random := rand.New(rand.NewPCG(seed, 1))
-	const slack = 1e-9 // sums of the same values in another order count as equal
-	extreme := 1       // the observed values are a permutation too, so p is never 0
-	for range permutations {
-		if math.Abs(flipped(random, differences)) >= math.Abs(observed)-slack {
-			extreme++
-		}
-	}
-	return float64(extreme) / (permutations + 1)
-}
-
-// flipped sums list with random signs.
-func flipped(random *rand.Rand, list []float64) float64 {
-	sum, bits := 0.0, uint64(0)
-	for i, d := range list {
-		if i%64 == 0 {
-			bits = random.Uint64()
-		}
-		if bits&1 == 0 {
-			d = -d
-		}
-		sum += d
-		bits >>= 1
-	}
-	return sum
-}
-
 // quantile returns the least value of a sorted list that is not below a share q
 // of it.
 func quantile(sorted []float64, q float64) float64 {
