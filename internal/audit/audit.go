@@ -12,7 +12,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,7 +44,6 @@ const (
 	maxText   = 256 // bytes
 	maxPrompt = 4096
 	maxSkills = 50
-	queue     = 1024 // lines that wait for a slow disk
 )
 
 // Options of Open. A nil *Options is all zero values.
@@ -58,21 +56,17 @@ type Options struct {
 // A Log is a file to which lines are appended, or standard error. Several processes may append to the
 // same file. It may be used by several goroutines.
 type Log struct {
-	name string
-	opts Options
-	lost atomic.Int64
-
-	mu     sync.RWMutex // closed and sending to lines
-	closed bool
-	lines  chan []byte
-	done   chan struct{} // closed when all lines are written
+	name  string
+	opts  Options
+	lost  atomic.Int64
+	lines *queue[[]byte]
 }
 
 // Open opens the file of a name, and makes it if it does not exist. If the file is renamed or
 // removed later, as programs that rotate logs do, lines go to a new one. The name "-" means standard
 // error.
 func Open(name string, o *Options) (*Log, error) {
-	l := &Log{name: name, lines: make(chan []byte, queue), done: make(chan struct{})}
+	l := &Log{name: name, lines: newQueue[[]byte]()}
 	if o != nil {
 		l.opts = *o
 	}
@@ -108,15 +102,8 @@ func (l *Log) add(out line) {
 		l.drop(err)
 		return
 	}
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	if l.closed {
-		return
-	}
-	select {
-	case l.lines <- append(data, '\n'):
-	default:
-		l.drop(fmt.Errorf("%d lines wait for the disk", queue))
+	if !l.lines.add(append(data, '\n')) {
+		l.drop(fmt.Errorf("%d lines wait for the disk", room))
 	}
 }
 
@@ -151,14 +138,14 @@ func (l *Log) drop(err error) {
 
 // write writes the lines until there are no more; without a file, to standard error.
 func (l *Log) write(f *os.File) {
-	defer close(l.done)
+	defer close(l.lines.done)
 	to := l.opts.Stderr
 	if f != nil {
 		defer func() { f.Close() }()
 		to = f
 	}
 	looked := time.Now()
-	for line := range l.lines {
+	for line := range l.lines.in {
 		if now := time.Now(); f != nil && now.Sub(looked).Abs() >= time.Second {
 			looked = now
 			f = l.current(f)
@@ -193,16 +180,8 @@ func (l *Log) Close() error {
 	if l == nil {
 		return nil
 	}
-	l.mu.Lock()
-	if !l.closed {
-		l.closed = true
-		close(l.lines)
-	}
-	l.mu.Unlock()
-	select {
-	case <-l.done:
-		return nil
-	case <-time.After(time.Second):
+	if !l.lines.close() {
 		return fmt.Errorf("the audit log %s is not written to its end: the disk is slow", l.name)
 	}
+	return nil
 }

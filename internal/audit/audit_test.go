@@ -131,9 +131,9 @@ func TestSlow(t *testing.T) {
 	r, w, err := os.Pipe()
 	must.Do(t, err)
 	defer r.Close()
-	l := &Log{name: filepath.Join(t.TempDir(), "absent", "pipe"), opts: Options{Logger: discard()}, lines: make(chan []byte, queue), done: make(chan struct{})}
+	l := &Log{name: filepath.Join(t.TempDir(), "absent", "pipe"), opts: Options{Logger: discard()}, lines: newQueue[[]byte]()}
 	go l.write(w)
-	for range 10 * queue {
+	for range 10 * room {
 		l.Add(usage.Event{Kind: usage.Read, Call: strings.Repeat("x", maxText)})
 	}
 	if l.lost.Load() == 0 {

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,11 +25,8 @@ type Refusals struct {
 	audit *Log
 	seen  map[group]*repeats
 
-	mu     sync.Mutex // closed and sending to in
-	closed bool
-	in     chan access.Refusal
-	missed atomic.Int64  // refusals that found no room in the channel
-	done   chan struct{} // closed when all is written
+	in     *queue[access.Refusal]
+	missed atomic.Int64 // refusals that found no room
 }
 
 // A group is what is summed up: a reason and a client; "" means all other clients.
@@ -43,46 +39,28 @@ type repeats struct {
 
 // NewRefusals returns Refusals that write to a log, and to an audit log, which may be nil.
 func NewRefusals(log *slog.Logger, audit *Log) *Refusals {
-	r := &Refusals{log: log, audit: audit, seen: make(map[group]*repeats), in: make(chan access.Refusal, queue), done: make(chan struct{})}
+	r := &Refusals{log: log, audit: audit, seen: make(map[group]*repeats), in: newQueue[access.Refusal]()}
 	go r.run()
 	return r
 }
 
 // Add adds a refusal. It does not wait.
 func (r *Refusals) Add(f access.Refusal) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return
-	}
-	select {
-	case r.in <- f:
-	default:
+	if !r.in.add(f) {
 		r.missed.Add(1)
 	}
 }
 
 // Close writes what was counted, and waits for that a second at most. The audit log is closed after it.
-func (r *Refusals) Close() {
-	r.mu.Lock()
-	if !r.closed {
-		r.closed = true
-		close(r.in)
-	}
-	r.mu.Unlock()
-	select {
-	case <-r.done:
-	case <-time.After(time.Second): // nobody reads standard error
-	}
-}
+func (r *Refusals) Close() { r.in.close() } // what is not written: nobody reads standard error
 
 func (r *Refusals) run() {
-	defer close(r.done)
+	defer close(r.in.done)
 	every := time.NewTicker(period)
 	defer every.Stop()
 	for {
 		select {
-		case f, ok := <-r.in:
+		case f, ok := <-r.in.in:
 			if !ok {
 				r.sum()
 				return
