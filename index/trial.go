@@ -25,8 +25,8 @@ type Trial struct {
 }
 
 // NewTrial returns the trial of a skill at s.Path of the source with a label. If the catalog has no such
-// source, it comes before all others. The embedders are those
-// of the Mirror: that of all texts and its fallback, and the contextual one. Each may be nil.
+// source, it comes before all others. The Mirror has the same three embedders: of all texts, its
+// fallback, and the contextual one. Each may be nil.
 func NewTrial(ctx context.Context, st store.Store, source string, s *skill.Skill, embedder, fallback, contextual embed.Embedder) (*Trial, error) {
 	t := &Trial{st, source, s, store.Record{Path: s.Path, Skill: s}, make(map[string][]store.Vector)}
 	fill(&t.record, new(words.Analyzer))
@@ -39,8 +39,8 @@ func NewTrial(ctx context.Context, st store.Store, source string, s *skill.Skill
 	return t, t.embed(ctx, contextual, slices.Concat(all[:1], examples(s)), -1)
 }
 
-// embed adds the vectors of texts. The first is that of the description, and the ordinal of each one
-// after it is a step further.
+// embed adds the vectors of texts. The first text is the description, with the ordinal 0; each text
+// after it has the ordinal of the one before and a step.
 func (t *Trial) embed(ctx context.Context, e embed.Embedder, list []text, step int) error {
 	if e == nil {
 		return nil
@@ -84,12 +84,6 @@ func after(s store.State, err error) (store.State, error) {
 
 // Update implements store.Store.
 func (*Trial) Update(context.Context, func(store.Tx) error) error { return store.ErrReadOnly }
-
-// ReadOnly implements store.Store.
-func (*Trial) ReadOnly() bool { return true }
-
-// Close implements store.Store. The store stays open.
-func (*Trial) Close() error { return nil }
 
 // newRow is the row of an additional skill. Engines count from 1.
 const newRow = math.MaxInt32

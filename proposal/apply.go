@@ -245,11 +245,8 @@ func (t *text) nearest(from int, want []string) string {
 func excerpt(line string) string { return strconv.Quote(tidy.Shorten(tidy.Line(line), 100)) }
 
 // unified returns the diff between the files of a skill before and after a change, as this
-// package keeps it: every line number is right.
-func unified(before, after Files) string { return unifiedIn("", before, after) }
-
-// unifiedIn is unified for a skill in a folder, such as of its repository.
-func unifiedIn(dir string, before, after Files) string {
+// package keeps it: every line number is right. Paths begin with dir, such as in a repository.
+func unified(dir string, before, after Files) string {
 	var b strings.Builder
 	for _, name := range changed(before, after) {
 		old, was := before[name]

@@ -74,14 +74,13 @@ func (b *Box) hold(ctx context.Context, f func(context.Context) error) error {
 // place implements ground: it decides which folder a changed or new skill goes to.
 func (b *Box) place(plan *plan, e *search.Entry, to string) (err error) {
 	if e == nil {
-		if to = cmp.Or(to, b.opts.UserDir); to == "" {
-			plan.locked = refuse("%w: no folder for new skills is known; name one with --to", ErrLocked)
-			return nil
-		}
-		plan.Folder, err = newFolder(to, plan.trial.Name)
-		return err
+		to = cmp.Or(to, b.opts.UserDir)
 	}
-	if to != "" {
+	switch {
+	case e == nil && to == "":
+		plan.locked = refuse("%w: no folder for new skills is known; name one with --to", ErrLocked)
+		return nil
+	case to != "":
 		plan.Was = ""
 		for name, f := range plan.trial.After {
 			plan.trial.After[name] = File{f.Data, shared(f)}

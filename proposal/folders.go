@@ -75,6 +75,9 @@ func (f folders) read(_ context.Context, id string) (r record, err error) {
 	if _, err := os.Lstat(folder); err != nil {
 		folder = filepath.Join(f.dir, decided, id)
 	}
+	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
+		return r, refuse("%w: %q", ErrNotFound, id)
+	}
 	if r.Proposal, err = readInfo(folder); err != nil {
 		return r, err
 	}

@@ -212,7 +212,7 @@ func (b *Box) Change(ctx context.Context, a *search.Agent, id, version string) (
 	if err != nil {
 		return v, "", err
 	}
-	return v, unified(before, after), nil
+	return v, unified("", before, after), nil
 }
 
 func (b *Box) pastOf(ctx context.Context, a *search.Agent, id string) (*past, search.Entry, error) {

@@ -29,16 +29,22 @@ type Desk interface {
 // A record is a whole proposal, as it is kept.
 type record struct {
 	Proposal
-	Justification, Evidence string
-	Diff                    string // of a change, see unified
-	Files                   Files  // of a new skill; of a change, those that it changes, as they were
+	sheet
+}
+
+// A sheet is what of a record does not change.
+type sheet struct {
+	Justification string `json:"justification"`
+	Evidence      string `json:"evidence,omitempty"`
+	Diff          string `json:"diff,omitempty"`  // of a change, see unified
+	Files         Files  `json:"files,omitempty"` // of a new skill; of a change, those that it changes, as they were
 }
 
 // shown returns the proposal with its text.
 func (r *record) shown() Shown {
 	s := Shown{Proposal: r.Proposal, Justification: r.Justification, Evidence: r.Evidence, Diff: r.Diff}
 	if r.Kind == KindNew {
-		s.Diff = unified(nil, r.Files)
+		s.Diff = unified("", nil, r.Files)
 	}
 	return s
 }
@@ -51,6 +57,7 @@ type shelf interface {
 	// whether it waits or not. What cannot be read is the error; the others are listed all
 	// the same. The list is nil only if nobody knows which there are.
 	list(ctx context.Context, want func(id string, waits bool) bool) ([]Proposal, error)
+	// read returns a whole proposal; if there is none, the error wraps ErrNotFound.
 	read(ctx context.Context, id string) (record, error)
 	// add adds a proposal that waits.
 	add(ctx context.Context, r *record) error
@@ -134,40 +141,47 @@ func (b *inbox) sees(ctx context.Context, a *search.Agent, p *Proposal) bool {
 // that waits has; if none that waits has it, that no other has. An agent needs the whole ID:
 // how many begin alike tells of proposals that it may not see.
 func (b *inbox) find(ctx context.Context, a *search.Agent, id string) (r record, err error) {
-	if a != nil && !isID(id) {
-		return r, refuse("%w: %q", ErrNotFound, id)
-	}
-	var like [2][]string // that wait, and others
-	_, err = b.shelf.list(ctx, func(other string, waits bool) bool {
-		if id == "" || !strings.HasPrefix(other, id) {
-			return false
+	if !isID(id) { // most are whole: then there is no need to look at all others
+		if a != nil {
+			return r, refuse("%w: %q", ErrNotFound, id)
 		}
-		i := 1
-		if waits {
-			i = 0
+		if id, err = b.wholeID(ctx, id); err != nil {
+			return r, err
 		}
-		like[i] = append(like[i], other)
-		return false
-	})
-	if err != nil {
-		return r, err
 	}
-	found := like[0]
-	if len(found) == 0 || slices.Contains(like[1], id) {
-		found = like[1]
-	}
-	switch len(found) {
-	case 0:
-		return r, refuse("%w: %q", ErrNotFound, id)
-	case 1:
-	default:
-		return r, refuse("%w: %q is the start of %d proposals", ErrNotFound, id, len(found))
-	}
-	r, err = b.shelf.read(ctx, found[0])
+	r, err = b.shelf.read(ctx, id)
 	if err == nil && !b.sees(ctx, a, &r.Proposal) {
 		err = refuse("%w: %q", ErrNotFound, id)
 	}
 	return r, err
+}
+
+// wholeID returns the ID that begins so, see find.
+func (b *inbox) wholeID(ctx context.Context, start string) (string, error) {
+	var wait, others []string
+	_, err := b.shelf.list(ctx, func(id string, waits bool) bool {
+		switch {
+		case start == "" || !strings.HasPrefix(id, start):
+		case waits:
+			wait = append(wait, id)
+		default:
+			others = append(others, id)
+		}
+		return false
+	})
+	if err != nil {
+		return "", err
+	}
+	if len(wait) == 0 {
+		wait = others
+	}
+	switch len(wait) {
+	case 0:
+		return "", refuse("%w: %q", ErrNotFound, start)
+	case 1:
+		return wait[0], nil
+	}
+	return "", refuse("%w: %q is the start of %d proposals", ErrNotFound, start, len(wait))
 }
 
 // source returns the source of the catalog with a label.

@@ -210,7 +210,7 @@ func FuzzMerge(f *testing.F) {
 // roundTrip writes a change as a diff, reads it and applies it.
 func roundTrip(t *testing.T, from, to Files) Files {
 	t.Helper()
-	diff := unified(from, to)
+	diff := unified("", from, to)
 	if diff == "" {
 		return from
 	}

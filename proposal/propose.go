@@ -71,7 +71,7 @@ func (b *inbox) ProposeUpdate(ctx context.Context, who Who, c Change) (Proposal,
 		}
 	}
 	p := Proposal{Kind: KindUpdate, Skill: e.ID, Source: e.Source, Dir: e.Dir(), Base: digest, BaseText: e.TextDigest}
-	return b.keep(ctx, who, record{p, c.Justification, c.Evidence, unified(before, after), base})
+	return b.keep(ctx, who, record{p, sheet{c.Justification, c.Evidence, unified("", before, after), base}})
 }
 
 // onto returns the files of a skill with the change.
@@ -123,7 +123,7 @@ func (b *inbox) ProposeNew(ctx context.Context, who Who, n Addition) (Proposal, 
 		return Proposal{}, err
 	}
 	p := Proposal{Kind: KindNew, Skill: n.Name, Dir: n.Name}
-	return b.keep(ctx, who, record{p, n.Justification, n.Evidence, "", files})
+	return b.keep(ctx, who, record{p, sheet{n.Justification, n.Evidence, "", files}})
 }
 
 // checkTexts checks what a person will read of a proposal.

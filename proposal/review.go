@@ -26,7 +26,9 @@ type Shown struct {
 
 // An Approval says where an approved proposal goes, and what stands in its way no longer.
 type Approval struct {
-	To     string // folder in which the skill's folder is made; "" means that of the skill, or Options.UserDir for a new one
+	// To is where the skill's folder is made: a folder or, of a shared catalog, the label of a root for a
+	// new skill. "" means where the skill is; for a new one, Options.UserDir or the only root.
+	To     string
 	Reason string // for the record; "" means none
 	Force  bool   // approve although the check fails
 

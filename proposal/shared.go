@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -155,7 +154,11 @@ func (s *Shared) Find(ctx context.Context, id string) (Proposal, error) {
 // so although it is noted already. Apply fails with a *ConflictError if the skill was changed there
 // where the proposal changes it.
 func (s *Shared) Apply(ctx context.Context, id string, to Target, again bool) (Proposal, error) {
-	c, err := s.commit(ctx, id, again, to.Read)
+	r, err := s.find(ctx, nil, id)
+	if err != nil {
+		return r.Proposal, err
+	}
+	c, err := r.commit(ctx, again, to.Read)
 	where := "the last commit, which has it already" // by a patch, or by a process that was killed
 	if err == nil {
 		where, err = to.Commit(ctx, c)
@@ -181,7 +184,7 @@ func (s *Shared) Patch(ctx context.Context, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c, err := s.commit(ctx, r.ID, true, func(ctx context.Context, dir string) (Files, error) {
+	c, err := r.commit(ctx, true, func(ctx context.Context, dir string) (Files, error) {
 		src, err := s.source(r.Source)
 		if err != nil {
 			return nil, err
@@ -200,12 +203,9 @@ func (s *Shared) Patch(ctx context.Context, id string) (string, error) {
 
 // commit returns what is to be committed for an approved proposal, of which read returns the
 // files as they are now.
-func (s *Shared) commit(ctx context.Context, id string, again bool, read func(context.Context, string) (Files, error)) (*Commit, error) {
-	r, err := s.find(ctx, nil, id)
-	c := &Commit{Proposal: r.Proposal, Justification: r.Justification}
+func (r *record) commit(ctx context.Context, again bool, read func(context.Context, string) (Files, error)) (c *Commit, err error) {
+	c = &Commit{Proposal: r.Proposal, Justification: r.Justification}
 	switch {
-	case err != nil:
-		return c, err
 	case r.State != StateApproved:
 		return c, refuse("the proposal %s is %s, not approved", r.ID, r.State)
 	case !r.Applied.IsZero() && !again:
@@ -268,7 +268,7 @@ func (c *Commit) Message() string {
 
 // patch returns the change as a text that "git am" takes.
 func (c *Commit) patch() (string, error) {
-	diff := unifiedIn(c.Dir, c.Before, c.After)
+	diff := unified(c.Dir, c.Before, c.After)
 	for _, name := range c.Changed() {
 		if source.IsBinary(c.Before[name].Data) || source.IsBinary(c.After[name].Data) || strings.ContainsAny(path.Join(c.Dir, name), "\"\\\n\r\t") {
 			return "", refuse("a patch cannot hold the change of %q; \"skills proposals apply\" makes a branch", name)
@@ -282,16 +282,8 @@ func (c *Commit) patch() (string, error) {
 // An engine is a shelf in the engine of a shared catalog.
 type engine struct{ store.Proposals }
 
-// A sheet is what of a record does not change, as an engine keeps it.
-type sheet struct {
-	Justification string          `json:"justification"`
-	Evidence      string          `json:"evidence,omitempty"`
-	Diff          string          `json:"diff,omitempty"`
-	Files         map[string]File `json:"files,omitempty"`
-}
-
-// hold implements shelf. Who decides on a proposal that somebody else has decided on meanwhile is told by
-// the engine. Bounds on how many wait may be passed by as many as propose at once.
+// hold implements shelf. It holds nobody: change finds out that somebody else was faster, and a few
+// who propose at once may pass the bounds.
 func (engine) hold(ctx context.Context, f func(context.Context) error) error { return f(ctx) }
 
 func (e engine) list(ctx context.Context, want func(id string, waits bool) bool) (list []Proposal, err error) {
@@ -349,17 +341,15 @@ func (e engine) read(ctx context.Context, id string) (r record, err error) {
 	if err != nil {
 		return r, err
 	}
-	var s sheet
 	if r.Proposal, err = infoOf(&kept); err == nil {
-		err = json.Unmarshal(kept.Text, &s)
+		err = json.Unmarshal(kept.Text, &r.sheet)
 	}
-	r.Justification, r.Evidence, r.Diff, r.Files = s.Justification, s.Evidence, s.Diff, Files(s.Files)
 	return r, err
 }
 
 func (e engine) add(ctx context.Context, r *record) error {
 	info, err1 := json.Marshal(&r.Proposal)
-	text, err2 := json.Marshal(sheet{r.Justification, r.Evidence, r.Diff, maps.Clone(r.Files)})
+	text, err2 := json.Marshal(&r.sheet)
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}

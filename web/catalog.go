@@ -66,7 +66,7 @@ func (c *catalogPage) Last() int { return min(c.From+pageSize, c.Found) }
 // getCatalog lists the skills that fit the filters of the form.
 func (hs *handlers) getCatalog(v *visit) (answer, error) {
 	c := &catalogPage{Query: strings.TrimSpace(v.FormValue("q")), Source: v.FormValue("source"), Tag: strings.ToLower(v.FormValue("tag")), Agent: v.FormValue("agent"), State: v.FormValue("state")}
-	c.Proposes = hs.opts.Propose && hs.opts.Proposals != nil && v.known()
+	c.Proposes = hs.proposes(v)
 	c.From, _ = strconv.Atoi(v.FormValue("from")) // whatever else it says, the list starts at its start
 	agent, err := v.agent(c.Agent)
 	if err != nil {

@@ -52,6 +52,17 @@ func (hs *handlers) list() []page {
 	return list
 }
 
+// proposes reports whether a visitor may propose changes.
+func (hs *handlers) proposes(v *visit) bool {
+	return hs.opts.Propose && hs.opts.Proposals != nil && v.known()
+}
+
+// shared reports whether proposals are those of a shared catalog, where approving one changes no skill.
+func (hs *handlers) shared() bool {
+	_, ok := hs.opts.Proposals.(*proposal.Shared)
+	return ok
+}
+
 // A page is one address of the site.
 type page struct {
 	path  string // below the prefix of the site; "" is the first page

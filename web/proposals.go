@@ -24,9 +24,8 @@ type proposalList struct {
 // getProposals lists the proposed changes of skills.
 func (hs *handlers) getProposals(v *visit) (answer, error) {
 	list, err := hs.opts.Proposals.List(v.Context(), v.scope, true)
-	_, shared := hs.opts.Proposals.(*proposal.Shared)
-	d := proposalList{Shared: shared, Propose: hs.opts.Propose}
-	if list == nil && shared {
+	d := proposalList{Shared: hs.shared(), Propose: hs.opts.Propose}
+	if list == nil && d.Shared {
 		err = hs.goneError("the proposals are", err)
 	}
 	if list == nil {
@@ -70,7 +69,7 @@ func (hs *handlers) proposal(v *visit, problem string) (answer, error) {
 		return answer{}, err
 	}
 	d := proposalView{Shown: p, Lines: linesOf(p.Diff), Seen: seen(&p), Draft: v.PostFormValue("reason"), Problem: problem}
-	if _, d.Shared = hs.opts.Proposals.(*proposal.Shared); d.Shared && p.Kind == proposal.KindNew {
+	if d.Shared = hs.shared(); d.Shared && p.Kind == proposal.KindNew {
 		d.Roots = hs.catalog.Labels()
 	}
 	return answer{data: d, title: p.Skill + ": proposal " + p.ID}, nil
@@ -93,7 +92,7 @@ func (hs *handlers) postProposal(v *visit) (answer, error) {
 		return answer{}, refuse("no action %q: approve or reject", action)
 	}
 	hs.observe(v, usage.Event{Kind: usage.Proposed, Call: "/ui/" + action, Skills: usage.Named(skill), Proposal: id, Failed: err != nil})
-	if _, shared := hs.opts.Proposals.(*proposal.Shared); action == "approve" && err == nil && !shared {
+	if action == "approve" && err == nil && !hs.shared() {
 		if _, err = hs.catalog.Owner().Rescan(v.Context(), nil); err != nil {
 			return hs.proposal(v, "the change is made, but the catalog is as before: "+v.message(err))
 		}

@@ -52,11 +52,10 @@ type appliedItem struct {
 func newApplyCommand(e env) *cobra.Command {
 	var o pushback.Options
 	cmd := &cobra.Command{
-		Use:     "apply [ID…]",
-		Short:   "Bring approved changes of a shared catalog to their repositories",
-		Long:    applyHelp,
-		Example: "  skills proposals apply --store postgres://db.example/skills --root ./skills\n  skills proposals apply --root ./skills --push origin",
-
+		Use:               "apply [ID…]",
+		Short:             "Bring approved changes of a shared catalog to their repositories",
+		Long:              applyHelp,
+		Example:           "  skills proposals apply --store postgres://db.example/skills --root ./skills\n  skills proposals apply --root ./skills --push origin",
 		ValidArgsFunction: arguments(anyText()),
 	}
 	cmd.RunE = e.run(func(ctx context.Context, s *session, ids []string) error {
@@ -64,7 +63,7 @@ func newApplyCommand(e env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		db, err := openDatabase(s, cmd, settings, true)
+		db, err := openDatabase(s, cmd.CommandPath(), settings, true)
 		if err != nil {
 			return err
 		}
@@ -121,9 +120,8 @@ the catalog has it. Its paths begin in the folder of the skill's root: "git am
 --keep-cr --directory=FOLDER" makes a commit of it, and "patch -p1" in the
 folder changes the files. It says who proposed and who approved it. "skills
 proposals apply" then notes that the change is made.`,
-		Example: "  skills proposals patch 0tro8w0 | git am --keep-cr --directory=skills",
-		Args:    args(1, 1),
-
+		Example:           "  skills proposals patch 0tro8w0 | git am --keep-cr --directory=skills",
+		Args:              args(1, 1),
 		ValidArgsFunction: arguments(anyText()),
 		RunE: e.onProposals(func(ctx context.Context, s *session, _ *catalog, desk proposal.Desk, args []string) error {
 			shared, ok := desk.(*proposal.Shared)

@@ -74,7 +74,7 @@ func showStore(s *session, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	db, err := openDatabase(s, cmd, settings, true)
+	db, err := openDatabase(s, cmd.CommandPath(), settings, true)
 	if err != nil {
 		return err
 	}
@@ -121,9 +121,9 @@ func storedSourceRow(s postgres.SourceUsage) []string {
 }
 
 // openDatabase opens the database of --store or of the configuration, without connecting to it.
-func openDatabase(s *session, cmd *cobra.Command, settings config.Settings, readOnly bool) (*postgres.DB, error) {
+func openDatabase(s *session, command string, settings config.Settings, readOnly bool) (*postgres.DB, error) {
 	if settings.Store == "" {
-		return nil, &usageError{cmd.CommandPath(), errors.New("--store is missing; give the URL of the database, such as postgres://db.example/skills, or set $REPERTOIRE_STORE")}
+		return nil, &usageError{command, errors.New("--store is missing; give the URL of the database, such as postgres://db.example/skills, or set $REPERTOIRE_STORE")}
 	}
 	return postgres.Open(settings.Store, &postgres.Options{Catalog: settings.Catalog, ReadOnly: readOnly, Logger: s.logger()})
 }

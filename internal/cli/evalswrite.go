@@ -61,7 +61,11 @@ func (w *evalWriting) run(ctx context.Context, s *session, command string, args 
 		return err
 	}
 	defer c.Close()
-	box, err := ownersBox(s, c)
+	desk, err := ownersDesk(s, c)
+	if err != nil {
+		return err
+	}
+	box, err := boxOf(desk)
 	if err != nil {
 		return err
 	}

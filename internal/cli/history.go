@@ -42,11 +42,10 @@ func newHistoryCommand(e env) *cobra.Command {
 		RunE: e.onProposals(func(ctx context.Context, s *session, c *catalog, desk proposal.Desk, args []string) (err error) {
 			var log proposal.Log
 			if record {
-				box, failed := boxOf(desk)
-				if failed != nil {
-					return failed
+				var box *proposal.Box
+				if box, err = boxOf(desk); err == nil {
+					log, err = box.Record(ctx, c.who(), args[0])
 				}
-				log, err = box.Record(ctx, c.who(), args[0])
 			} else {
 				log, err = desk.History(ctx, c.agent, args[0])
 			}

@@ -118,15 +118,7 @@ func ownersDesk(s *session, c *catalog) (proposal.Desk, error) {
 	return check.OpenOwners(c.Catalog, &settings)
 }
 
-// ownersBox is ownersDesk for what only a catalog of folders has.
-func ownersBox(s *session, c *catalog) (*proposal.Box, error) {
-	desk, err := ownersDesk(s, c)
-	if err != nil {
-		return nil, err
-	}
-	return boxOf(desk)
-}
-
+// boxOf returns the proposals of a catalog of folders, which alone has what its caller does.
 func boxOf(desk proposal.Desk) (*proposal.Box, error) {
 	box, ok := desk.(*proposal.Box)
 	if !ok {

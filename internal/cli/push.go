@@ -109,7 +109,7 @@ func runPush(s *session, cmd *cobra.Command, label string, o *push.Options) erro
 	if err != nil {
 		return err
 	}
-	db, err := openDatabase(s, cmd, settings, false)
+	db, err := openDatabase(s, cmd.CommandPath(), settings, false)
 	if err != nil {
 		return err
 	}

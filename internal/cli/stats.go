@@ -16,7 +16,6 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/store"
-	"github.com/repertoire-skills/repertoire/store/postgres"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -41,9 +40,9 @@ equally. "skills why" shows both. "skills stats forget" (or "usage forget", or
 --forget) removes the log and all that was learned from it.
 
 With --store, or a shared catalog in the configuration, stats counts the usage
-of all its nodes ("skills mcp --http"), which they keep in its database: lines
-as those of the files, of the last twelve months too, without vectors. The users
-of the nodes need the role repertoire_node ("skills store roles"). "skills stats
+of all its nodes ("skills mcp --http"). They keep it in its database for twelve
+months, in lines like those of the files but without vectors. The users of the
+nodes need the role repertoire_node ("skills store roles"). "skills stats
 forget --store URL" empties that table, as a user who may push. Nothing is
 learned from it: each machine learns from its own files.
 
@@ -116,7 +115,7 @@ func forgetUsage(ctx context.Context, s *session, state string) error {
 		s.note("the log of usage is removed, and what was learned from it")
 		return nil
 	}
-	db, err := postgres.Open(settings.Store, &postgres.Options{Catalog: settings.Catalog, Logger: s.logger()})
+	db, err := openDatabase(s, "skills stats", settings, false)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@
 package pushback
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,9 +43,7 @@ type Result struct {
 // Apply makes branches of approved proposals in the repositories of the sources. others are the labels of
 // the sources that are not among them, one for each proposal. A proposal that cannot be applied stops no other.
 func Apply(ctx context.Context, st Store, sources []source.Source, o *Options) (list []Result, others []string, err error) {
-	if o == nil {
-		o = new(Options)
-	}
+	o = cmp.Or(o, new(Options))
 	desk := proposal.OpenShared(st, nil, nil)
 	chosen, damaged := choose(ctx, desk, o.IDs)
 	if len(chosen) == 0 {

@@ -136,33 +136,25 @@ func rankIn(ctx context.Context, c *repertoire.Catalog, text, label, dir string)
 // read: all others are as they were indexed.
 func (k *Checker) second(ctx context.Context, folder string, t *proposal.Trial, label string) (_ *repertoire.Catalog, err error) {
 	cfg := k.catalog.Config()
-	st, done, err := k.store(ctx, &cfg)
-	if err != nil {
-		return nil, err
+	st, done := cfg.Store, func() error { return nil }
+	if st == nil {
+		db, err := sqlite.Open(ctx, cfg.DB, nil)
+		if err != nil {
+			return nil, err
+		}
+		st, done = db, db.Close
 	}
-	path := cfg.DB
-	cfg.Discover, cfg.Changed, cfg.Schedule, cfg.Defer, cfg.Background, cfg.Agents, cfg.Logger = nil, nil, repertoire.Never, false, false, nil, nil
-	cfg.Sources, cfg.DB = nil, filepath.Join(folder, filepath.Base(path))
-	by, err := config.EmbeddingBy(cfg.Embedder, cfg.Contextual)
+	trial, err := trialOf(ctx, st, &cfg, t, label)
 	if err == nil {
 		cfg.Policy, err = k.policy(ctx, t, label)
-	}
-	var s *skill.Skill
-	if err == nil {
-		s, err = changedSkill(t)
-	}
-	var trial *index.Trial
-	if err == nil {
-		by = by.Measured()
-		trial, err = index.NewTrial(ctx, st, label, s, by.Embedder, by.Fallback, by.Contextual)
-	}
-	if err == nil {
-		err = linkSnapshots(path, cfg.DB)
 	}
 	if err != nil {
 		return nil, errors.Join(err, done())
 	}
-	cfg.Store = &engine{Trial: trial, done: done}
+	from := cfg.DB
+	cfg.Discover, cfg.Changed, cfg.Schedule, cfg.Defer, cfg.Background, cfg.Agents, cfg.Logger = nil, nil, repertoire.Never, false, false, nil, nil
+	cfg.Sources, cfg.Store, cfg.DB = nil, &engine{trial, done}, filepath.Join(folder, filepath.Base(from))
+	linkSnapshots(from, cfg.DB)
 	c, err := repertoire.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -173,16 +165,18 @@ func (k *Checker) second(ctx context.Context, folder string, t *proposal.Trial, 
 	return c, nil
 }
 
-// store returns the store of the catalog, and what closes it.
-func (k *Checker) store(ctx context.Context, cfg *repertoire.Config) (store.Store, func() error, error) {
-	if cfg.Store != nil {
-		return cfg.Store, func() error { return nil }, nil
-	}
-	db, err := sqlite.Open(ctx, cfg.DB, nil)
+// trialOf returns a store as it would be with the change, for a catalog that is configured so.
+func trialOf(ctx context.Context, st store.Store, cfg *repertoire.Config, t *proposal.Trial, label string) (*index.Trial, error) {
+	s, err := changedSkill(t)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return db, db.Close, nil
+	by, err := config.EmbeddingBy(cfg.Embedder, cfg.Contextual)
+	if err != nil {
+		return nil, err
+	}
+	by = by.Measured()
+	return index.NewTrial(ctx, st, label, s, by.Embedder, by.Fallback, by.Contextual)
 }
 
 // An engine is what a catalog with the change reads. Nobody asks it for files or watches it.
@@ -204,8 +198,8 @@ func (*engine) Watch(ctx context.Context, _ func(store.State), _ func(error)) er
 	return ctx.Err()
 }
 
-// changedSkill returns the skill with the change. Its evals are examples, which help to find it: they
-// are those of the skill as it is, too.
+// changedSkill returns the skill with the change. It keeps the evals of the skill as it is: they are
+// examples, which help to find it.
 func changedSkill(t *proposal.Trial) (*skill.Skill, error) {
 	files := make(map[string]string)
 	for name, f := range t.After {
@@ -233,20 +227,16 @@ func changedSkill(t *proposal.Trial) (*skill.Skill, error) {
 	return s, err
 }
 
-// linkSnapshots makes the compiled files of a catalog those of another one, too, so that only the
-// change is compiled. Where they cannot be linked, all is compiled.
-func linkSnapshots(from, to string) error {
-	entries, err := os.ReadDir(filepath.Dir(from))
-	if err != nil {
-		return err
-	}
+// linkSnapshots gives a catalog the compiled files of another one, so that only the change is
+// compiled. Where they cannot be linked, everything is.
+func linkSnapshots(from, to string) {
+	entries, _ := os.ReadDir(filepath.Dir(from))
 	for _, e := range entries {
 		rest, ok := strings.CutPrefix(e.Name(), filepath.Base(from)+".")
 		if ext := filepath.Ext(rest); ok && (ext == ".base" || ext == ".delta" || ext == ".calibration") {
-			os.Link(filepath.Join(filepath.Dir(from), e.Name()), to+"."+rest) // or it is compiled
+			_ = os.Link(filepath.Join(filepath.Dir(from), e.Name()), to+"."+rest)
 		}
 	}
-	return nil
 }
 
 // policy returns the policy of the catalog for the copy: the changed skill is held back for its

@@ -14,8 +14,8 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// Open opens the proposals for the skills of a catalog, which checks them: those of the user or,
-// for a shared catalog, those of everybody. s are the settings of the catalog.
+// Open opens the proposals for the skills of a catalog, and checks them with it. A shared catalog
+// has proposals of everybody, others have those of the user. s are the settings of the catalog.
 func Open(c *repertoire.Catalog, s *config.Settings) (proposal.Desk, error) { return open(c, c, s) }
 
 // OpenOwners is Open for the owner of the catalog, who also decides about skills that are held
