@@ -190,8 +190,8 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// An engine does what docker compose is told to do with the services of compose.yaml, with
-// processes of this machine in place of containers. The database runs already.
+// An engine stands for docker compose: it runs the services of compose.yaml as processes of this
+// machine instead of containers. The database runs already.
 type engine struct {
 	Dir      string // its own
 	Program  string

@@ -123,10 +123,10 @@ type UsageLine struct {
 // A UsageLog keeps the log of usage of all nodes of a catalog in one place. An engine need not
 // have one. Its lines are no part of the catalog, and nobody who watches hears of them.
 type UsageLog interface {
-	// AddUsage adds lines, all or none, and removes the oldest ones that are too many for
-	// the bounds above, and those of a time that is more than a day ahead. A line that is there already is not added again, so that AddUsage may
-	// be called again when its answer is lost. An engine may let add those who else may only
-	// read, whom others then call nodes.
+	// AddUsage adds lines, all or none. Then it removes the oldest ones that are too many for the
+	// bounds above, and lines whose time is more than a day ahead. It does not add a line that is
+	// there already, so it may be called again when its answer is lost. An engine may let nodes
+	// add lines, who else may only read.
 	AddUsage(ctx context.Context, lines []UsageLine) error
 	// UsageSince calls f for each line since a time, ordered by time, until f fails.
 	UsageSince(ctx context.Context, since time.Time, f func(UsageLine) error) error

@@ -41,8 +41,8 @@ func (e *Env) ownFolders(c client.Client) []string {
 	return slices.Concat(e.SkillDirs(c, client.User), e.SkillDirs(c, client.Project))
 }
 
-// checkUnbounded says what is known of the other clients here that have skills in their own folders: those whose
-// listing has no bound, and those of which nobody knows one.
+// checkUnbounded says what is known of the other clients here that have skills in their own folders: which list
+// all of them, and of which it is not known.
 func (e *Env) checkUnbounded(statuses []Status, skills []Listed) []skill.Problem {
 	var known, unknown []string
 	place := ""

@@ -43,7 +43,7 @@ func (p proposals) SetProposal(ctx context.Context, one store.Proposal, was []by
 	return p.put(ctx, "set_proposal", one, was, store.ErrStale)
 }
 
-// putProposal runs a statement. It fails with none if that changes no row.
+// put runs a statement. It fails with none if that changes no row.
 func (p proposals) put(ctx context.Context, name string, one store.Proposal, was []byte, none error) error {
 	return amend(ctx, p.db, func(tx pgx.Tx, catalog int64) error {
 		args := pgx.NamedArgs{"id": []byte(one.ID), "waits": one.Waits, "info": one.Info, "text": one.Text, "was": was}
