@@ -223,6 +223,19 @@ func TestLinks(t *testing.T) {
 	if _, err := k.ProposeUpdate(ctx, bird, proposal.Change{Skill: "cat", Diff: "--- a/link.md\n+++ b/link.md\n@@\n-Take the leash.\n+x\n", Justification: "x"}); err == nil {
 		t.Error("a change through a link is kept")
 	}
+	must.Do(t, os.Remove(filepath.Join(k.cat, "link.md")))
+	file, store := filepath.Join(k.cat, "SKILL.md"), filepath.Join(filepath.Dir(filepath.Dir(k.cat)), "store.md")
+	must.Do(t, os.Rename(file, store))
+	must.Do(t, os.Symlink(store, file))
+	_, err = k.Approve(ctx, person, p.ID, proposal.Approval{})
+	if _, asked := k.ProposeUpdate(ctx, bird, one("Call the cat.", "Call it.")); err == nil || asked == nil {
+		t.Errorf("instructions that are a link: %v, %v", err, asked)
+	}
+	if info, err := os.Lstat(file); err != nil || info.Mode().IsRegular() {
+		t.Errorf("the link is gone: %v", err)
+	}
+	must.Do(t, os.Remove(file))
+	must.Do(t, os.Rename(store, file))
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
 	}

@@ -14,6 +14,19 @@ import (
 // and says which programs run when a person uses the tool (hooks).
 var excluded = []string{".git", ".hg", ".svn", ".bzr", ".jj", "node_modules"}
 
+// histories are the names of folders in which version control keeps its own files.
+var histories = []string{".git", ".hg", ".svn", ".bzr", ".jj"}
+
+// IsHistory reports whether a file lies where version control keeps its own files.
+func IsHistory(path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		if slices.Contains(histories, asSystemsSee(part)) {
+			return true
+		}
+	}
+	return false
+}
+
 // The names of the folders in which this program puts skills together, and of its temporary
 // files.
 const (

@@ -120,6 +120,10 @@ func (m *Manifest) read(open func(name string) (fs.File, error)) error {
 // parser notices a file that is too long.
 func (m *Manifest) readText(open func(name string) (fs.File, error)) error {
 	file, err := open(m.File)
+	if bad, ok := errors.AsType[*skill.ParseError](err); ok { // of a link, which is followed to skills only
+		bad.Problem.Path = m.path()
+		return bad
+	}
 	if errors.Is(err, ErrRefused) {
 		return &skill.ParseError{Problem: skill.Problem{
 			Rule: "not-a-file", Severity: skill.Error, Path: m.path(),

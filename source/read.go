@@ -69,8 +69,12 @@ func (s *FS) skillFolder(dir string) (folder, error) {
 	if skill.IsExcluded(path.Base(dir)) || !isSkill(at, ".") {
 		return nil, errors.Join(errNoSkill, at.Close())
 	}
+	disk, onDisk := at.(diskFolder)
 	if s.isShared(dir) {
 		at = sharedFolder{at, s}
+	}
+	if onDisk && s.linked {
+		at = linkedFolder{at, disk}
 	}
 	return at, nil
 }

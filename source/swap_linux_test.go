@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -102,6 +103,50 @@ func readSwapped(t *testing.T, s *source.FS) {
 		}
 	}
 	t.Logf("%d of %d rounds found the skill", good, i)
+	if good == 0 {
+		t.Error("nothing was ever read")
+	}
+}
+
+// While somebody else who may write to a folder of skills puts a link of his own on the way of
+// a SKILL.md that is a link, nothing is read from where his link leads.
+func TestSwappedLink(t *testing.T) {
+	const other = 12345
+	dir := folder(t, map[string]string{"skills/a/SKILL.md": "-> ../pack/SKILL.md", "skills/pack/SKILL.md": doc("a"), "outside/SKILL.md": doc("b") + secret, "skills/spare": "-> ../outside"})
+	if err := os.Lchown(filepath.Join(dir, "skills", "spare"), other, other); err != nil {
+		t.Skipf("only the superuser can make a link of somebody else: %v", err)
+	}
+	step := exchange(t, filepath.Join(dir, "skills", "pack"), filepath.Join(dir, "skills", "spare"))
+	if err := step(); err != nil {
+		t.Skipf("the file system cannot exchange two names: %v", err)
+	}
+	s := open(t, filepath.Join(dir, "skills"), &source.Options{Linked: true})
+	if f, err := source.ReadInstructions(t.Context(), s, "a"); !errors.Is(err, source.ErrRefused) {
+		t.Fatalf("through a link of somebody else: %v, %v", f, err)
+	}
+	stop := make(chan struct{})
+	var swaps sync.WaitGroup
+	defer swaps.Wait()
+	defer close(stop)
+	swaps.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = step()
+			}
+		}
+	})
+	good := 0
+	for i := range testsize.Rounds(1_500, 100_000) {
+		if f, err := source.ReadInstructions(t.Context(), s, "a"); err == nil {
+			good++
+			if string(f.Data) != doc("a") {
+				t.Fatalf("round %d: read %q", i, f.Data)
+			}
+		}
+	}
 	if good == 0 {
 		t.Error("nothing was ever read")
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 )
 
@@ -22,4 +23,10 @@ func identity(info fs.FileInfo) string {
 		return ""
 	}
 	return fmt.Sprintf("%d:%d", s.Dev, s.Ino)
+}
+
+// isOwn reports whether a file belongs to the user or to the superuser.
+func isOwn(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && (s.Uid == 0 || int(s.Uid) == os.Geteuid())
 }
