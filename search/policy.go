@@ -118,7 +118,7 @@ func (x *scopes) SetPolicy(p *Policy, kinds map[string]string) {
 
 // lists reports whether a list of labels and kinds has the source with a label.
 func (p *policy) lists(list []string, label string) bool {
-	return slices.Contains(list, label) || p.kinds[label] != "" && slices.Contains(list, p.kinds[label])
+	return coversAny(list, label) || p.kinds[label] != "" && slices.Contains(list, p.kinds[label])
 }
 
 // sources returns the skills of the listed sources.
@@ -189,7 +189,7 @@ func (p *policy) triggersKey() string {
 
 // banned returns the skills that a ban matches.
 func (p *policy) banned(v *snapshot.View, b *Ban) snapshot.Skills {
-	found := matching(v, b.Rules)
+	found := heldBy(v, b.Rules)
 	if b.Within != nil {
 		found = found.And(p.sources(v, b.Within))
 	}

@@ -47,7 +47,7 @@ type Agent struct {
 type Rules struct {
 	Names   []string // patterns for whole names: * ? [a-z] and \ are special
 	Tags    []string // without regard to case
-	Sources []string // labels
+	Sources []string // labels; in rules that hold back, project:.claude means the folders .claude anywhere in the project
 }
 
 // A Rule is one rule of an agent.
@@ -74,11 +74,6 @@ func (r Rule) Label() string {
 }
 
 func (r Rules) empty() bool { return len(r.Names)+len(r.Tags)+len(r.Sources) == 0 }
-
-// match reports whether a rule matches skill i.
-func (r Rules) match(v *snapshot.View, i int) bool {
-	return matching(v, r).Has(i)
-}
 
 // MatchName reports whether a pattern for names matches a name. A malformed pattern matches
 // nothing.
@@ -211,7 +206,7 @@ func newScope(v *snapshot.View, a *Agent, h *held) (*snapshot.Scope, error) {
 	if h != nil {
 		in = in.AndNot(h.private).Or(used.And(h.private)).AndNot(h.all)
 	}
-	s := v.NewScope(in.AndNot(matching(v, a.Exclude)))
+	s := v.NewScope(in.AndNot(heldBy(v, a.Exclude)))
 	own := v.In(s)
 	for _, name := range a.Pinned {
 		if i, ok := own.Names().Find(words.NameKey(name)); ok && !slices.Contains(s.Pinned, i) {

@@ -37,7 +37,7 @@ func Executors() []string {
 // A ScriptRule says how the scripts of some skills run.
 type ScriptRule struct {
 	Skills  []string // patterns for whole names, see Rules
-	Sources []string // labels of the only sources in which it holds; nil means all
+	Sources []string // labels of the only sources in which it holds; nil means all. Of further sources that they cover, see Rules, it narrows the skills
 	Script
 	Place Place // where a configuration has it; zero if nobody knows
 }
@@ -58,7 +58,7 @@ func ScriptFor(rules []ScriptRule, m *skill.Meta, foreign bool, a *Agent) Script
 	for specific := range 4 {
 		for _, r := range slices.Backward(rules) {
 			if r.matches(m) && r.specific(m) == specific {
-				s = s.with(r.Script, foreign && r.Sources == nil)
+				s = s.with(r.Script, foreign && !slices.Contains(r.Sources, m.Source))
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func ScriptFor(rules []ScriptRule, m *skill.Meta, foreign bool, a *Agent) Script
 
 // matches reports whether a rule holds for a skill.
 func (r *ScriptRule) matches(m *skill.Meta) bool {
-	return (r.Sources == nil || slices.Contains(r.Sources, m.Source)) && Rules{Names: r.Skills}.MatchName(m.Name)
+	return (r.Sources == nil || coversAny(r.Sources, m.Source)) && Rules{Names: r.Skills}.MatchName(m.Name)
 }
 
 // specific returns how closely a rule that matches a skill names it, from 0.

@@ -48,10 +48,12 @@ func TestScriptFor(t *testing.T) {
 		{"unless a rule names its source", rules[1:], "fetch-it", "project:p", nil, search.Script{Timeout: 2 * time.Hour, Output: mib}},
 		{"which comes before other rules", rules, "fetch-all", "project:p", nil,
 			search.Script{Executor: "container", Timeout: 2 * time.Hour, Output: 100, Runtime: "runsc"}},
+		{"a folder below only narrows", []search.ScriptRule{{Skills: []string{"*"}, Sources: []string{"project:.p"}, Script: search.Script{Timeout: time.Hour, Output: 7}}}, "a", "project:sub/.p", nil,
+			search.Script{Timeout: minute, Output: 7}},
 		{"a rule for another source", rules[3:], "fetch-it", "own", nil, search.DefaultScript()},
 	} {
 		m := skill.Meta{Name: tt.skill, Source: tt.source}
-		if diff := cmp.Diff(tt.want, search.ScriptFor(tt.rules, &m, tt.source == "project:p", tt.agent)); diff != "" {
+		if diff := cmp.Diff(tt.want, search.ScriptFor(tt.rules, &m, tt.source != "own", tt.agent)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", tt.name, diff)
 		}
 	}

@@ -41,7 +41,11 @@ func (x *reviewer) Unmatched(ctx context.Context, a *Agent) (list []skill.Proble
 
 // unmatched returns a problem for each of the rules under a key that matches no skill.
 func (a *Agent) unmatched(v *snapshot.View, key string, r Rules, effect string) (list []skill.Problem) {
-	r.unmatched(v, func(part, text, why string) {
+	means := covers
+	if key == "include" {
+		means = func(rule, label string) bool { return rule == label }
+	}
+	r.unmatched(v, means, func(part, text, why string) {
 		list = append(list, a.problem(Rule{key + "." + part, text}, why, "correct or remove it; it "+effect))
 	})
 	return list
@@ -55,7 +59,7 @@ func (p *policy) unmatched(v *snapshot.View) (list []skill.Problem) {
 			list = append(list, skill.Problem{Rule: "policy", Severity: skill.Warning, Path: b.Place.File, Line: b.Place.Line,
 				Message: fmt.Sprintf("disabled: %s: %s", rule, why), Hint: "correct or remove it; it disables nothing"})
 		}
-		b.unmatched(v, func(part, _, why string) { found(part, why) })
+		b.unmatched(v, covers, func(part, _, why string) { found(part, why) })
 		if len(list) == before && b.Within != nil && p.banned(v, &b).Count() == 0 {
 			found(b.Rules.String(), "there is none in "+strings.Join(b.Within, ", "))
 		}
@@ -65,9 +69,9 @@ func (p *policy) unmatched(v *snapshot.View) (list []skill.Problem) {
 
 // unmatched calls found for each rule that matches no skill, and says why. A source without
 // skills matches: it is not misspelt.
-func (r Rules) unmatched(v *snapshot.View, found func(part, text, why string)) {
+func (r Rules) unmatched(v *snapshot.View, means func(rule, label string) bool, found func(part, text, why string)) {
 	check := func(part, kind, text string, only Rules, known func(*snapshot.View) []string) {
-		isSource := len(only.Sources) > 0 && slices.Contains(labels(v), text)
+		isSource := len(only.Sources) > 0 && slices.ContainsFunc(labels(v), func(label string) bool { return means(text, label) })
 		if !isSource && matching(v, only).Count() == 0 {
 			found(part, text, fmt.Sprintf("no %s %q%s", kind, text, words.Suggest(text, known(v))))
 		}

@@ -233,7 +233,7 @@ func (a *Agent) filter(v *snapshot.View, i int, h *held) string {
 func (a *Agent) rule(v *snapshot.View, i int, h *held) string {
 	var excluding []string
 	for _, part := range []Rules{{Names: a.Exclude.Names}, {Tags: a.Exclude.Tags}, {Sources: a.Exclude.Sources}} {
-		if part.match(v, i) {
+		if heldBy(v, part).Has(i) {
 			excluding = append(excluding, part.String())
 		}
 	}

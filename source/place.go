@@ -202,12 +202,13 @@ func (d *discovery) project(search Search) {
 		return
 	}
 	above := ProjectFolders(search.WorkDir, search.Home)
+	within := FoldersWithin(above)
 	for _, group := range []string{groupProject, groupClients} {
 		d.group = group
 		for i, folder := range above {
 			for _, name := range d.folders {
 				if (name == shared) == (group == groupProject) {
-					d.addUsual(KindProject, folder, strings.Repeat("../", i), name)
+					d.addUsual(KindProject, folder, within[i], name)
 				}
 			}
 		}
@@ -310,10 +311,11 @@ func (d *discovery) rootLabel(path string) string {
 	return KindRoot + ":" + filepath.ToSlash(path) // an earlier, longer path has every tail of this one
 }
 
-// addUsual adds the folder for skills of a client in a folder of a project or in Home.
-func (d *discovery) addUsual(kind, folder, up, name string) {
+// addUsual adds the folder for skills of a client in a folder of a project, of which within is the
+// path in the project, or in Home.
+func (d *discovery) addUsual(kind, folder, within, name string) {
 	if d.mayHave(folder, name) {
-		d.add(kind, filepath.Join(folder, name, "skills"), func() string { return kind + ":" + up + name })
+		d.add(kind, filepath.Join(folder, name, "skills"), func() string { return kind + ":" + within + name })
 	}
 }
 
@@ -363,6 +365,18 @@ func ProjectFolders(dir, home string) []string {
 		return nil
 	}
 	return []string{dir}
+}
+
+// FoldersWithin returns the paths of ProjectFolders in the project, as labels have them: "" for the
+// root, else "sub/dir/". So a label says where in the project a folder is, wherever one works.
+func FoldersWithin(folders []string) []string {
+	list := make([]string, len(folders))
+	for i, folder := range folders {
+		if rel, ok := regular.Rel(folders[len(folders)-1], folder); ok && rel != "." {
+			list[i] = strings.ToValidUTF8(filepath.ToSlash(rel), "\uFFFD") + "/"
+		}
+	}
+	return list
 }
 
 // real is regular.Real. It remembers folders, because places lie deep and have many of them in

@@ -130,8 +130,11 @@ func (c *counter) idOf(s Skill) (id string, ok bool) {
 	if id, ok := c.byLocation[s.Location]; ok && s.Location != "" {
 		return id, true
 	}
-	if id, ok := c.byID[strings.ToLower(s.ID)]; ok {
-		return id, true
+	// Versions before named folders of a project as they were seen from where one worked.
+	for _, known := range []string{s.ID, strings.ReplaceAll(s.ID, "../", "")} {
+		if id, ok := c.byID[strings.ToLower(known)]; ok {
+			return id, true
+		}
 	}
 	return cmp.Or(s.ID, s.Location), false
 }

@@ -47,7 +47,7 @@ func (d *diary) stats(t *testing.T, names ...string) *usage.Stats {
 	t.Helper()
 	var entries []search.Entry
 	for _, n := range names {
-		entries = append(entries, search.Entry{Meta: skill.Meta{ID: n, Name: n, Source: "lib", Location: "/lib/" + n + "/SKILL.md"}})
+		entries = append(entries, search.Entry{Meta: skill.Meta{ID: n, Name: n, Source: "project:.lib", Location: "/lib/" + n + "/SKILL.md"}})
 	}
 	s, err := d.Stats(t.Context(), time.Time{}, "", entries)
 	must.Do(t, err)
@@ -63,7 +63,7 @@ func TestStats(t *testing.T) {
 	d.add(t, "loaded claude s5 cat", "")
 	d.add(t, "loaded claude s5 pdf", "")
 	d.add(t, "loaded claude s1 pdf", "")
-	d.add(t, "loaded claude s1 pdf", "") // again
+	d.add(t, "loaded claude s1 project:../../.lib/pdf", "") // again, by a label of versions before
 	d.add(t, "read mcp s1 pdf", "")
 	d.now = d.now.AddDate(0, 0, 1)
 	d.add(t, "offered claude s1", "sharpen the knife")

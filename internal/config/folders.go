@@ -39,16 +39,26 @@ const projectFile = ".agents/repertoire.yaml"
 // outside a repository only in dir. As for source.Discover, the user's home is no
 // project. The file may be a link that leads nowhere. Errors are *Error.
 func FindProjectFile(dir string) (string, error) {
+	names, err := projectFiles(dir)
+	if len(names) == 0 {
+		return "", err
+	}
+	return names[0], nil
+}
+
+// projectFiles returns the file that FindProjectFile returns, and those above it. The error is of
+// the first that cannot be looked for.
+func projectFiles(dir string) (names []string, err error) {
 	for _, folder := range projectFolders(dir) {
 		name := filepath.Join(folder, filepath.FromSlash(projectFile))
 		switch _, err := os.Lstat(name); {
 		case err == nil:
-			return name, nil
+			names = append(names, name)
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-			return "", fileError(name, err)
+			return names, fileError(name, err)
 		}
 	}
-	return "", nil
+	return names, nil
 }
 
 // ProjectRoot returns the root of the project that dir belongs to, with links resolved;

@@ -56,6 +56,7 @@ func Read(dir string, o *Options) (Settings, error) {
 		s.Roots, s.Preloaded, s.Project, s.User, s.Bundled, s.Installed = nil, nil, false, false, false, false
 	}
 	s.applyProjects(dir)
+	s.renewLabels(dir)
 	var roots []Root
 	for _, r := range o.Roots {
 		roots = append(roots, Root{Path: r})
@@ -85,7 +86,8 @@ func Read(dir string, o *Options) (Settings, error) {
 	return s, nil
 }
 
-// applyProjects makes hold what the user's file says of the project that dir belongs to.
+// applyProjects makes hold what the user's file says of the project that dir belongs to, also in
+// folders below it that are projects of their own or, outside of a repository, count as such.
 func (s *Settings) applyProjects(dir string) {
 	if len(s.Projects) == 0 {
 		return
@@ -96,7 +98,7 @@ func (s *Settings) applyProjects(dir string) {
 	}
 	root := ProjectRoot(dir)
 	for _, r := range s.Projects {
-		if root != "" && regular.Real(r.Folder) == root {
+		if root != "" && regular.In(regular.Real(r.Folder), root) {
 			s.Disabled = append(s.Disabled, r.Disabled...)
 		}
 	}
@@ -119,9 +121,15 @@ func (s *Settings) readFiles(dir string, o *Options) error {
 		o.warn(fmt.Errorf("no project: %w", err)) // somebody has removed the working folder
 		return nil
 	}
-	name, err = FindProjectFile(dir)
-	if err == nil && name != "" {
-		err = s.ReadProject(name)
+	names, err := projectFiles(dir)
+	for i, name := range names {
+		if i == 0 {
+			err = cmp.Or(s.ReadProject(name), err)
+			continue
+		}
+		above := Default() // a file of a subfolder takes the place of this one, but enables nothing
+		err = cmp.Or(err, above.ReadProject(name))
+		s.Disabled = append(s.Disabled, above.Disabled...)
 	}
 	if err != nil { // somebody else may have made the mistake
 		o.warn(fmt.Errorf("%w (the project's configuration is left out)", err))

@@ -3,6 +3,7 @@ package config
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -153,8 +154,9 @@ func automaticLabel(r *Root) string {
 	if err != nil {
 		rel = r.Path
 	}
-	if slices.Contains(client.SkillFolders(), rel) {
+	rel = filepath.ToSlash(rel)
+	if slices.ContainsFunc(client.SkillFolders(), func(usual string) bool { return strings.HasSuffix("/"+rel, "/"+usual) }) {
 		rel = "./" + rel
 	}
-	return source.KindProject + ":" + filepath.ToSlash(rel)
+	return source.KindProject + ":" + rel
 }

@@ -1,0 +1,49 @@
+package search
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+// projectLabel begins the labels of folders of a project.
+const projectLabel = "project:"
+
+// covers reports whether a rule about a source that holds skills back means the source with a
+// label. A folder of a client, such as project:.claude, means the folders of that name anywhere in
+// the project: once the label depended on where one worked, and whoever adds a folder to a project
+// must not get past the rule. So did project:../../.claude, of versions before.
+func covers(rule, label string) bool {
+	if rule == label {
+		return true
+	}
+	name, ok := strings.CutPrefix(rule, projectLabel)
+	have, isProject := strings.CutPrefix(label, projectLabel)
+	if !ok || !isProject || strings.HasPrefix(have, "./") {
+		return false
+	}
+	for strings.HasPrefix(name, "../") {
+		name = name[len("../"):]
+	}
+	name, have = words.NameKey(name), words.NameKey(have) // a file system may make no difference
+	return name == have || strings.HasPrefix(name, ".") && strings.HasSuffix(have, "/"+name)
+}
+
+// coversAny reports whether one of some rules covers a label.
+func coversAny(rules []string, label string) bool {
+	return slices.ContainsFunc(rules, func(rule string) bool { return covers(rule, label) })
+}
+
+// heldBy returns the skills that rules which hold skills back match, whatever the scope of the view.
+func heldBy(v *snapshot.View, rules Rules) snapshot.Skills {
+	wide := slices.Clone(rules.Sources)
+	for _, s := range v.Set.Sources {
+		if coversAny(rules.Sources, s.Label) {
+			wide = append(wide, s.Label)
+		}
+	}
+	rules.Sources = wide
+	return matching(v, rules)
+}
