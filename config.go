@@ -197,10 +197,6 @@ type Config struct {
 	// UsagePrompts that it has the prompts too. A catalog writes none: programs do, see
 	// package usage.
 	Usage, UsagePrompts bool
-
-	// Learned returns what the use of skills has taught ranking, see usage.Log.Lessons and
-	// search.Options; nil means that nothing has. ReadConfig leaves it out.
-	Learned func(agent, model string) []search.Lesson
 }
 
 // ConfigOptions are what the flags of a program say. Relative paths start at the

@@ -95,7 +95,7 @@ func (s *Server) suggestion(ctx context.Context, p *api.Prompt, e usage.Event) (
 		out.Skills[i] = api.Offer{ID: h.ID, Name: h.Name, Source: h.Source, Location: h.Location, Probability: h.Probability}
 		e.Skills = append(e.Skills, usage.Skill{ID: h.ID})
 	}
-	e.Because, e.Wording, e.Vector, e.Model = b.Kind, b.Wording, b.Vector, b.Model
+	e.Because, e.Wording = b.Kind, b.Wording
 	return out, nil
 }
 

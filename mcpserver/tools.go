@@ -136,7 +136,6 @@ func (t *toolbox) note(ctx context.Context, e, happened *usage.Event) {
 	e.Session = cmp.Or(happened.Session, t.lastSession())
 	e.Stale = e.Stale || happened.Stale && len(e.Skills) == 0 // not of a skill that comes with it
 	e.What, e.Prompt, e.Because, e.Wording = happened.What, happened.Prompt, happened.Because, happened.Wording
-	e.Vector, e.Model = happened.Vector, happened.Model
 	e.Skills = append(e.Skills, happened.Skills...)
 	if e.Kind == usage.Searched {
 		return

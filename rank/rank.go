@@ -47,8 +47,6 @@ type Candidate struct {
 	Exact     bool // the prompt certainly names the skill
 	Triggered bool // Exact is true because of a trigger that counts as a name
 	Lower     bool // its source is trusted less
-
-	Sunk float64 // how certainly it is offered in vain, 0 to 1, because nobody reads it
 }
 
 // Params are the weights of the terms of a score.
@@ -59,7 +57,6 @@ type Params struct {
 	Trigger float64       // weight of Trigger
 	Exact   float64       // weight of Exact; larger than all others together, so that a name wins
 	Lower   float64       // weight of Lower; it only decides between skills that fit about equally
-	Sunk    float64       // weight of Sunk; as Lower
 	Gate    Gate
 }
 
@@ -76,7 +73,7 @@ type Params struct {
 // The description's coverage, neighbouring words, BM25 of single fields, the best chunk and
 // late interaction of words made figures worse or improved them by less than .005.
 func Defaults() Params {
-	p := Params{Name: .8, Mention: 1, Trigger: .4, Exact: 10, Lower: -.05, Sunk: -.08, Gate: DefaultGate()}
+	p := Params{Name: .8, Mention: 1, Trigger: .4, Exact: 10, Lower: -.05, Gate: DefaultGate()}
 	for l := range legs {
 		p.Legs[l] = legs[l].weight
 	}
@@ -181,9 +178,6 @@ func appendTerms(terms []Term, c *Candidate, n *norms, p *Params) []Term {
 	}
 	if c.Lower {
 		terms = append(terms, Term{"trusted less", 1, p.Lower})
-	}
-	if c.Sunk > 0 {
-		terms = append(terms, Term{"rarely read", c.Sunk, p.Sunk})
 	}
 	return terms
 }

@@ -55,8 +55,8 @@ type Query struct {
 	// Within leaves out the skills that one of these rules does not match, before the best are
 	// chosen; none means any.
 	Within []Rules
-	// Trial leaves out an example that is this very prompt, and what use has taught: so a skill is
-	// tried with the prompts of its evals as if these had not been there, whoever tries it.
+	// Trial leaves out an example that is this very prompt: so a skill is tried with the prompts of
+	// its evals as if these had not been there.
 	Trial bool
 	// Syntax makes Text a query in the language of SQLite's FTS5, with the columns
 	// name, description, tags and body; words match by their stems. Matches are
@@ -101,9 +101,6 @@ type Ranking struct {
 	// AsOf is when the catalog was last known to be as this answer has it, if it is shared
 	// and cannot be reached now; the zero time means that it is so now.
 	AsOf time.Time
-	// Vector is what the contextual encoder made of the prompt, and Model which one; nil if none did.
-	Vector embed.Vector
-	Model  string
 	// RerankError says why the reranker had no part in the order; nil when it
 	// had, or there is none or nothing to order.
 	RerankError error
@@ -189,9 +186,6 @@ type retrieval struct {
 	triggers   triggers         // that the prompt has
 	examples   map[int]float64  // cosines of the prompt with the nearest example, by skill
 	trusted    snapshot.Skills  // whose triggers are certain
-	lessons    []Lesson         // what use has taught
-	learned    map[int]bool     // skills whose nearest example use has taught
-	sunk       map[int]float64  // skills that are offered in vain, see Lesson.Sink
 	demands    snapshot.Demands // of prompts that need no skill; nil means that nothing is known of them
 	candidates []rank.Candidate
 	copies     map[int][]int // left out, by the one that stays
@@ -261,12 +255,9 @@ func (x *ranker) retrieve(ctx context.Context, q Query, f func(*retrieval) error
 			return err
 		}
 		r.Kind, r.Unread, r.AsOf, r.Skills = string(intent.Of(text)), x.scopes.unread(v.Set), x.asOf(), v.Scope.Visible
-		r.lessons = x.lessonsOf(r, q.Agent)
 		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
 		err = x.find(ctx, r, text, func() (p snapshot.Point) {
-			if p, r.Mode = embedded(); p[snapshot.Sentences] != nil {
-				r.Vector, r.Model = p[snapshot.Sentences], x.opts.Contextual.Model()
-			}
+			p, r.Mode = embedded()
 			return p
 		})
 		if err != nil {
@@ -338,7 +329,6 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 		}
 	}
 	r.matchExamples()
-	r.applyLessons()
 	r.candidates = make([]rank.Candidate, 0, 2*depth)
 	for _, h := range lexical {
 		add(h.Doc, h.Score)
@@ -366,7 +356,7 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 // candidate returns skill i as a candidate, without its ID.
 func (r *retrieval) candidate(i int, lexical float64) rank.Candidate {
 	found, all := r.prompt.nameWords(r.view, i)
-	c := rank.Candidate{Key: i, NameMatch: rank.NameMatch(found, all), Lower: r.lower.Has(i), Sunk: r.sunk[i], Trigger: r.triggers.best[i].value}
+	c := rank.Candidate{Key: i, NameMatch: rank.NameMatch(found, all), Lower: r.lower.Has(i), Trigger: r.triggers.best[i].value}
 	if t := r.triggers.best[i]; c.Trigger > 0 && r.trusted.Has(i) && !t.calm() {
 		c.Trigger *= trustedTrigger
 	}

@@ -115,10 +115,6 @@ type Options struct {
 	Missing func(ctx context.Context, n skill.Needs) []string
 	// AsOf returns Ranking.AsOf for the current set; nil means that it is always up to date.
 	AsOf func() time.Time
-	// Learned returns what the use of skills has taught in the scope of an agent, "" for the whole
-	// catalog, with examples by this model; nil means that nothing has. It is called for each prompt
-	// in a catalog that Contextual ranks, and may be called by several goroutines.
-	Learned func(agent, model string) []Lesson
 	// Params are the weights of ranking; nil means rank.Defaults.
 	Params *rank.Params
 }

@@ -24,7 +24,6 @@ type Explanation struct {
 	Missing []string // terms of the prompt that the skill does not have, but other skills have
 	Absent  []string // all terms of the prompt that the skill does not have
 	Ignored []string // triggers of the skill that do not count, and why
-	Learned bool     // the example that counts comes from use, see Options.Learned
 	Filter  string   // the rule of the agent's scope that keeps the skill out; "" when none does
 	Verdict string   // one sentence
 
@@ -80,7 +79,6 @@ func (x *explainer) Why(ctx context.Context, id string, q Query) (e Explanation,
 		e.Verdict = e.verdict(r.mostProbable())
 		e.Relevant = e.Relevant && e.CopyOf == "" && e.State == Offered
 		e.Ignored = r.ignoredPatterns(i)
-		e.Learned = r.learned[i]
 		return x.matchBody(ctx, &e, r.prompt, r.view.Facts(i).Row)
 	})
 	return e, err

@@ -194,18 +194,3 @@ func UnpackVector(data []byte) ([]float32, error) {
 	}
 	return v, nil
 }
-
-// DotPacked returns the dot product of two vectors that PackVector packed; 0 if their dimensions
-// differ.
-func DotPacked(a, b []byte) float64 {
-	if len(a) != len(b) || len(a) < 4 {
-		return 0
-	}
-	steps := float64(math.Float32frombits(binary.LittleEndian.Uint32(a))) * float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
-	sum := int32(0)
-	a, b = a[4:], b[4:len(a)]
-	for i, x := range a {
-		sum += int32(int8(x)) * int32(int8(b[i]))
-	}
-	return steps * float64(sum)
-}

@@ -1,13 +1,10 @@
 package usage
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/search"
-	"github.com/repertoire-skills/repertoire/store"
 )
 
 // A Kind says what happened.
@@ -57,9 +54,6 @@ type Event struct {
 	Because string `json:"-"` // why a prompt wants no skill: "reply", "log" and so on; "" for all others
 	Wording string `json:"-"` // how certain an offer was of its best skill, see contextprovider.Wording; "" for nothing offered
 
-	Vector []float32 `json:"-"` // of Prompt, by the contextual encoder; nil for none
-	Model  string    `json:"-"` // of Vector
-
 	Err    error `json:"-"` // why it failed
 	Failed bool  `json:"-"` // a request was answered with an error
 	Stale  bool  `json:"-"` // of Loaded: the skill has changed since it was indexed
@@ -77,7 +71,7 @@ type Event struct {
 // Answered returns the event that a prompt got an answer, of kind Offered or Searched, without the
 // skills.
 func Answered(kind Kind, prompt string, r *search.Ranking) Event {
-	return Event{Kind: kind, Prompt: prompt, Because: r.Kind, Vector: r.Vector, Model: r.Model}
+	return Event{Kind: kind, Prompt: prompt, Because: r.Kind}
 }
 
 // A Skill is a skill as a client named it: by ID, by the path of its SKILL.md, or both.
@@ -126,11 +120,6 @@ type line struct {
 	Exit    int         `json:"exit,omitempty"`
 	Took    float64     `json:"seconds,omitempty"`
 	Tokens  int         `json:"tokens,omitempty"`
-
-	// Of a prompt that a skill may be wanted for, for learning.
-	Model  string `json:"model,omitempty"`  // of Vector
-	Vector []byte `json:"vector,omitempty"` // packed
-	Hash   string `json:"hash,omitempty"`   // first 8 bytes of the SHA-256 of the prompt, hexadecimal
 }
 
 type lineSkill struct {
@@ -148,10 +137,6 @@ func lineOf(e *Event) line {
 		l.Took = e.Duration.Seconds()
 	case Offered:
 		l.Tokens = 0 // they are of the whole list, not of each skill
-	}
-	if e.Vector != nil && e.Because == "" {
-		sum := sha256.Sum256([]byte(e.Prompt))
-		l.Model, l.Vector, l.Hash = cut(e.Model), store.PackVector(e.Vector), hex.EncodeToString(sum[:8])
 	}
 	for _, s := range e.Skills[:min(len(e.Skills), maxSkills)] {
 		l.Skills = append(l.Skills, lineSkill{cut(s.ID), s.Location[:min(len(s.Location), 4096)]})

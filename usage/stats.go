@@ -28,7 +28,6 @@ type Stats struct {
 	Never    []string  `json:"never"`    // IDs of the skills of the catalog that were never offered
 	Gaps     []Gap     `json:"gaps"`     // prompts that got nothing, the most frequent first; none without prompts in the log
 	Misses   []Miss    `json:"misses"`   // loads of skills that the session had not been offered, the most frequent first
-	Learned  Learned   `json:"learned"`  // set by whoever knows the encoder, see Log.Learned
 }
 
 // A Client says what one client reported, or one caller.

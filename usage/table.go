@@ -37,10 +37,8 @@ type table struct {
 	refused time.Time // when the database last refused lines; zero means that it takes them
 }
 
-// add has a line wait. It goes without what only learning needs: from the vector of a prompt somebody
-// might guess the prompt.
+// add has a line wait.
 func (t *table) add(now time.Time, l line) {
-	l.Model, l.Vector, l.Hash = "", nil, ""
 	data, _ := json.Marshal(l) // no error: a line has texts and numbers
 	t.mu.Lock()
 	defer t.mu.Unlock()

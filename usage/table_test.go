@@ -47,7 +47,7 @@ func dataOf(t *testing.T, st *memorytest.Store) string {
 func TestNodes(t *testing.T) {
 	st, log := memorytest.New(), new(must.Log)
 	a, b := node(t, st.Another(false), false, log), node(t, st.Another(false), true, log)
-	ann := Event{Client: "mcp", Caller: "ann", Session: "s", Kind: Offered, Skills: Named("pdf"), Prompt: "merge them", Vector: []float32{1}, Model: "m"}
+	ann := Event{Client: "mcp", Caller: "ann", Session: "s", Kind: Offered, Skills: Named("pdf"), Prompt: "merge them"}
 	bob := ann
 	bob.Caller, bob.Prompt, bob.Skills = "bob", "sharpen the knife", nil
 	load := Event{Client: "mcp", Caller: "ann", Session: "s", Kind: Loaded, Skills: Named("pdf")}
@@ -148,7 +148,7 @@ func TestNodesRefused(t *testing.T) {
 
 // BenchmarkAdd: what a prompt waits for, with and without a table of all nodes.
 func BenchmarkAdd(b *testing.B) {
-	e := Event{Kind: Offered, Client: "mcp", Caller: "ann", Session: "s", Skills: Named("pdf", "csv"), Prompt: "merge them", Vector: make([]float32, 256), Model: "m"}
+	e := Event{Kind: Offered, Client: "mcp", Caller: "ann", Session: "s", Skills: Named("pdf", "csv"), Prompt: "merge them"}
 	for name, shared := range map[string]store.UsageLog{"folder": nil, "nodes": nowhere{}} {
 		b.Run(name, func(b *testing.B) {
 			l := New(b.TempDir(), Options{Shared: shared})

@@ -1,11 +1,9 @@
 // Package usage says what happened with skills, whatever door it came through: somebody was
-// offered, found, loaded, read or ran them. It keeps a log of it, counts what that says, and
-// learns from it: prompts after which a skill was read become examples of it, and a skill that is
-// often offered and never read sinks a little, see Lessons.
+// offered, found, loaded, read or ran them. It keeps a log of it, and counts what that says.
 //
 // The one rule: the log stays in its folder or, of the nodes of a shared catalog, also in its database,
-// and only people and ranking read it; no answer to a model quotes it. A log that cannot be written
-// costs nothing but its lines and what they teach.
+// and only people read it; no answer to a model quotes it or depends on it. A log that cannot be written
+// costs nothing but its lines.
 package usage
 
 import (
@@ -33,15 +31,13 @@ const (
 
 // A Log is a folder with a file of events for each month, within the bounds of package store: what is
 // more than one month may have is not noted. Of a node of a shared catalog, it also is the table of all
-// nodes, which then is what is read and counted; the folder still is what the node learns from.
+// nodes, which then is what is read and counted.
 // Several goroutines and processes may use it. A nil *Log notes nothing.
 type Log struct {
 	dir     string
 	prompts bool
 	now     func() time.Time
 	table   *table // nil without a shared catalog
-
-	known known
 }
 
 // Options of New.
@@ -53,9 +49,13 @@ type Options struct {
 }
 
 // New returns the log in the folder "usage" of a state folder. It is made when the first
-// event is noted.
+// event is noted. New removes the files in it from which older versions ranked: any client of a server could
+// teach there what all others were offered.
 func New(state string, o Options) *Log {
 	l := &Log{dir: filepath.Join(state, "usage"), prompts: o.Prompts, now: o.Now}
+	for _, old := range []string{"learned.json", "lessons.bin"} {
+		_ = os.Remove(filepath.Join(l.dir, old)) // nothing reads it: the next start tries again
+	}
 	if l.now == nil {
 		l.now = time.Now
 	}
@@ -75,8 +75,7 @@ func (l *Log) Close() {
 
 // Add notes an event, if it is one of the kinds that the log has: what failed, and what has no
 // skill but a prompt that was looked at, is left out. It sets the time, and leaves out the prompt
-// unless prompts are noted. After a load, it brings up to date what the log teaches. An error
-// means that the event is lost, or not learned from yet.
+// unless prompts are noted. An error means that the event is lost.
 func (l *Log) Add(e Event) error {
 	if l == nil || e.Failed || !e.Kind.logged() || len(e.Skills) == 0 && e.Kind != Offered && e.Kind != Searched {
 		return nil
@@ -95,11 +94,6 @@ func (l *Log) Add(e Event) error {
 	}
 	if err != nil {
 		return fmt.Errorf("noting that skills were %s: %w", e.Kind, err)
-	}
-	if e.Kind == Loaded {
-		if err := l.learn(); err != nil {
-			return fmt.Errorf("learning from what was loaded: %w", err)
-		}
 	}
 	return nil
 }
@@ -156,8 +150,7 @@ func (l *Log) sweep() {
 	}
 }
 
-// Forget removes the log, and what was learned from it. Of a shared catalog it empties the table of all
-// nodes, and leaves the folder.
+// Forget removes the log. Of a shared catalog it empties the table of all nodes, and leaves the folder.
 func (l *Log) Forget(ctx context.Context) error {
 	if l.table != nil {
 		return l.table.lines.ForgetUsage(ctx)
@@ -167,5 +160,5 @@ func (l *Log) Forget(ctx context.Context) error {
 	for _, name := range names {
 		errs = append(errs, os.Remove(name))
 	}
-	return errors.Join(append(errs, l.forgetLearned())...) // last: a process that still learns finds no log
+	return errors.Join(errs...)
 }

@@ -86,7 +86,7 @@ func TestStats(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	files, err := os.ReadDir(filepath.Join(d.state, "usage"))
-	if err != nil || len(files) != 4 || files[1].Name() != "2026-04.jsonl" { // and what was learned
+	if err != nil || len(files) != 2 || files[1].Name() != "2026-04.jsonl" {
 		t.Errorf("files %v, %v", files, err)
 	}
 	must.Do(t, d.Forget(t.Context()))

@@ -104,9 +104,6 @@ func (s *session) readConfig(stays bool) (repertoire.Config, error) {
 		cfg.Schedule = repertoire.Never
 	}
 	cfg.Defer = true
-	if log := usageLog(cfg.Usage, cfg.UsagePrompts); log != nil {
-		cfg.Learned = log.Lessons
-	}
 	return cfg, err
 }
 

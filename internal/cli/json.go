@@ -206,7 +206,6 @@ type whyResult struct {
 	Missing     []string    `json:"missing"`
 	Advice      []string    `json:"advice"`
 	Ignored     []string    `json:"ignored,omitempty"`
-	Learned     bool        `json:"learned,omitempty"`
 	Filter      string      `json:"filter,omitempty"`
 	ShadowedBy  string      `json:"shadowed_by,omitempty"`
 	State       string      `json:"state,omitempty"`

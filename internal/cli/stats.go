@@ -28,23 +28,14 @@ itself.
 The log is off until "skills config set usage true". It stays on this
 machine, in the folder usage of $REPERTOIRE_STATE or your state folder: a file
 of JSON lines for each month, of the last twelve months. It has no prompts
-unless the configuration says "usage: {prompts: true}", but where the encoder
-ranks, for each prompt the vector that it computes of it, and a hash.
-
-Ranking learns from the log, for each agent on its own. When a skill was read
-after two prompts that are alike, their mean is an example of it, and prompts
-near to it find the skill; of each skill the newest 8 count. A skill that was
-offered more than 20 times since it was last read, by a client whose reads are
-seen, ranks a little lower; it decides only between skills that fit about
-equally. "skills why" shows both. "skills stats forget" (or "usage forget", or
---forget) removes the log and all that was learned from it.
+unless the configuration says "usage: {prompts: true}". Ranking does not depend
+on it. "skills stats forget" (or "usage forget", or --forget) removes it.
 
 With --store, or a shared catalog in the configuration, stats counts the usage
 of all its nodes ("skills mcp --http"). They keep it in its database for twelve
-months, in lines like those of the files but without vectors. The users of the
-nodes need the role repertoire_node ("skills store roles"). "skills stats
-forget --store URL" empties that table, as a user who may push. Nothing is
-learned from it: each machine learns from its own files.
+months, in lines like those of the files. The users of the nodes need the role
+repertoire_node ("skills store roles"). "skills stats forget --store URL"
+empties that table, as a user who may push.
 
 A load is seen when a model calls read_skill or "skills show", or when its
 client tells the hook which tools it used. The table of clients says which ones
@@ -58,10 +49,7 @@ servers, by the names of their tokens), skills (id, gone, offered, searched,
 loaded, read, ran, failed_runs, run_seconds, tokens, followed (offers after
 which the session loaded it)), wordings (name, offers, followed: how often the
 best skill was loaded, by how certain its offer was), never (skills that were
-never offered), gaps (prompt, times), misses (id, times, searched, prompt) and
-learned (skills that have examples, examples, sunk: how many skills rank lower,
-foreign: prompts that another model than the encoder has embedded, which teach
-nothing; all 0 for the usage of nodes).`
+never offered), gaps (prompt, times) and misses (id, times, searched, prompt).`
 
 func newStatsCommand(e env) *cobra.Command {
 	days := 30
@@ -112,7 +100,7 @@ func forgetUsage(ctx context.Context, s *session, state string) error {
 		if err := usage.New(state, usage.Options{}).Forget(ctx); err != nil {
 			return err
 		}
-		s.note("the log of usage is removed, and what was learned from it")
+		s.note("the log of usage is removed")
 		return nil
 	}
 	db, err := openDatabase(s, "skills stats", settings, false)
@@ -139,17 +127,6 @@ func runStats(ctx context.Context, s *session, c *catalog, state string, days in
 	if err != nil {
 		return err
 	}
-	by, err := config.EmbeddingBy(cfg.Embedder, cfg.Contextual)
-	if err != nil {
-		return err
-	}
-	model := ""
-	if by.Contextual != nil {
-		model = by.Contextual.Model()
-	}
-	if shared == nil {
-		counts.Learned = log.Learned(s.agent, model)
-	}
 	if s.json {
 		return s.printJSON(counts)
 	}
@@ -165,9 +142,6 @@ func runStats(ctx context.Context, s *session, c *catalog, state string, days in
 	}
 	if counts.Damaged > 0 {
 		s.note("%s cannot be read", count(counts.Damaged, "line"))
-	}
-	if n := counts.Learned.Foreign; n > 0 && model != "" {
-		s.note("%s were embedded by another model: they teach nothing", count(n, "noted prompt"))
 	}
 	return printStats(s.screen, counts, len(entries))
 }
@@ -203,12 +177,6 @@ func printStats(ui *screen, s *usage.Stats, skills int) error {
 	}
 	printNames(ui, "Offered but never loaded: "+figures.Thousands(unloaded), names)
 	printNames(ui, fmt.Sprintf("Never offered: %s of %s", figures.Thousands(len(s.Never)), count(skills, "skill")), s.Never)
-	if l := s.Learned; l.Examples > 0 {
-		fmt.Fprintf(ui.stdout, "\nLearned: %s for %s\n", count(l.Examples, "example"), count(l.Skills, "skill"))
-	}
-	if n := s.Learned.Sunk; n > 0 {
-		fmt.Fprintf(ui.stdout, "\nRanked lower, because they are offered often and rarely read: %s\n", count(n, "skill"))
-	}
 	printNames(ui, "Loaded without an offer", mapped(s.Misses, func(m usage.Miss) string {
 		return fmt.Sprintf("%s (%d×, %d after a search)", m.ID, m.Times, m.Searched)
 	}))

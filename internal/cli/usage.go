@@ -16,10 +16,13 @@ func usageLog(wanted, prompts bool) *usage.Log {
 
 func sharedLog(wanted bool, o usage.Options) *usage.Log {
 	state, err := config.StateDir()
-	if !wanted || err != nil { // without a state folder nothing is noted
+	if err != nil { // without a state folder nothing is noted
 		return nil
 	}
-	return usage.New(state, o)
+	if log := usage.New(state, o); wanted {
+		return log
+	}
+	return nil
 }
 
 // usageOf returns the log of usage of the configuration of an open catalog.

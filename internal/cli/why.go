@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,8 +18,7 @@ import (
 const whyHelp = `Why explains why a skill is or is not offered for a prompt: its rank among the
 candidates, the terms of its score, the score of a reranker, which words of the
 prompt it has in which field and which it lacks, which of its triggers the
-prompt has and which do not count, what its use has taught ("skills help
-stats"), which words would help its description if it should be offered, why it
+prompt has and which do not count, which words would help its description if it should be offered, why it
 is held back from everybody, the rule of an agent that keeps it out, the copy
 that shadows it or is offered instead, the kind of a prompt that wants no skill,
 and the probability that the prompt wants any: the log odds ("demand") are the
@@ -32,8 +30,7 @@ though the prompt does not want it.
 partial, unread, as_of, mode, kind (of the prompt, as in "search --json"),
 copy_of (the skill that stays instead of this copy), rank (0 when it is no
 candidate), of (candidates), best (the first of them), missing, advice, ignored
-(triggers of the skill that do not count, and why), learned (the example that
-counts comes from use), filter, shadowed_by, state and reason (of a skill that
+(triggers of the skill that do not count, and why), filter, shadowed_by, state and reason (of a skill that
 is held back), verdict, demand, threshold and disturb (as in "search --json"),
 background (the number of prompts that need no skill and were ranked in this
 catalog, how many of them score higher than this one, and as missing why there
@@ -60,7 +57,7 @@ func runWhy(ctx context.Context, s *session, c *catalog, args []string) error {
 	}
 	if s.json {
 		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: c.rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
-			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...), Advice: append([]string{}, e.Advice(prompt)...), Ignored: e.Ignored, Learned: e.Learned,
+			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...), Advice: append([]string{}, e.Advice(prompt)...), Ignored: e.Ignored,
 			Background: background{e.Background.Prompts, e.Background.Higher, e.Background.Missing},
 			Filter:     e.Filter, ShadowedBy: e.ShadowedBy, State: string(e.State), Reason: e.Reason, Verdict: e.Verdict}
 		if e.RerankError != nil {
@@ -138,12 +135,6 @@ func explain(e repertoire.Explanation, prompt string) string {
 	say("  match     strength %.2f, coverage %.2f, evidence %.2f", e.Strength, e.Coverage, e.Evidence)
 	if e.Trigger != nil {
 		say("  trigger   %s", sayTrigger(e.Trigger, e.Terms))
-	}
-	if e.Learned {
-		say("  learned   the prompt is like others after which the skill was read")
-	}
-	if slices.ContainsFunc(e.Terms, func(t rank.Term) bool { return t.Name == "rarely read" }) {
-		say("  unread    it is offered often and rarely read, so it gives way to a skill that fits about equally")
 	}
 	for _, why := range e.Ignored {
 		say("  ignored   %s", why)

@@ -115,7 +115,7 @@ func (p *parser) personal() keys {
 			many(`"skills disable --project" changes them; for more, edit the file`, p.shownProjects),
 		"trust":    p.section("trust", trustKeys(&s.Trust)).doc("whose skills are offered", nil),
 		"requires": p.section("requires", requiresKeys(&s.Requires)).doc("what happens to skills whose needs are not met", nil),
-		"usage":    usage(&s.Usage).doc("keep a local log of what is offered, loaded and read, from which ranking learns", false),
+		"usage":    usage(&s.Usage).doc("keep a local log of what is offered, loaded and read", false),
 		"scripts":  p.scripts(&s.Scripts).doc("how the scripts of skills run; an agent's own keys win", nil).many("edit the file", p.shownScripts),
 		"limits":   p.section("limits", limitsKeys(&s.Limits)).doc("what a skill may be before it counts as a problem", nil),
 	}

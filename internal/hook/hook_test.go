@@ -5,17 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
-	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/rerank"
@@ -349,49 +346,5 @@ func TestLoadedByName(t *testing.T) {
 		if (out.Len() > 0) != tt.offered {
 			t.Errorf("%s %s in %s: %q, log:\n%s", tt.arg, tt.event, tt.folder, &out, p.log(t))
 		}
-	}
-}
-
-// TestLearns: two sessions at once read a skill after prompts that are alike and got nothing. A third
-// prompt like them gets it, until what was learned is forgotten.
-func TestLearns(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t)
-	log := usage.New(p.state, usage.Options{})
-	p.config.Contextual, p.config.Learned, p.config.Threshold = &embedtest.Fake{Name: "encoder"}, log.Lessons, .6
-	c, err := repertoire.Open(t.Context(), p.config)
-	must.Do(t, err)
-	_, err = c.Owner().Rescan(t.Context(), nil)
-	must.Do(t, errors.Join(err, c.Owner().Embed(t.Context(), nil), c.Close()))
-	say := func(session, event string) string {
-		var out bytes.Buffer
-		call := p.call("claude", fmt.Sprintf(event, session), &out)
-		call.Usage = func(string) *usage.Log { return usage.New(p.state, usage.Options{}) }
-		hook.Run(t.Context(), call)
-		return out.String()
-	}
-	const (
-		read  = `{"hook_event_name":"PostToolUse","session_id":"%s","tool_name":"Skill","tool_input":{"skill":"cat"}}`
-		third = `{"hook_event_name":"UserPromptSubmit","session_id":"%s","prompt":"Who still has to pay for the trip to Rome?"}`
-	)
-	if text := say("s0", third); text != "" {
-		t.Fatalf("before anything is learned: %s", text)
-	}
-	var both sync.WaitGroup
-	for session, season := range map[string]string{"s1": "summer", "s2": "winter"} {
-		both.Go(func() {
-			prompt := strings.Replace(third, "trip to Rome", season+" trip", 1)
-			if text := say(session, prompt) + say(session, read); text != "" {
-				t.Errorf("%s: %s", season, text)
-			}
-		})
-	}
-	both.Wait()
-	if text := say("s3", third); !strings.Contains(text, "cat") {
-		t.Errorf("after two reads: %q, log:\n%s", text, p.log(t))
-	}
-	must.Do(t, log.Forget(t.Context()))
-	if text := say("s4", third); text != "" {
-		t.Errorf("after forgetting: %s", text)
 	}
 }
