@@ -1,117 +1,56 @@
 package web
 
 import (
-	"bytes"
-	"errors"
+	"fmt"
 	"html/template"
-	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 
-	"github.com/microcosm-cc/bluemonday"
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
-	"github.com/yuin/goldmark/text"
+	"github.com/repertoire-skills/repertoire/internal/markdown"
 )
 
 // A document is a Markdown text, rendered or as it is.
 type document struct {
-	HTML   template.HTML // rendered; "" if it is shown as it is
-	Left   int           // pictures and pieces of HTML in the text, which are not rendered
-	Blocks []block       // as it is; with HTML, the frontmatter alone
-	Both   bool          // it can be shown in either way
+	Front string        // its frontmatter, as it is
+	HTML  template.HTML // the rest, rendered; "" if it is shown as it is
+	Plain string        // the rest, as it is; "" with HTML
+	Left  int           // pictures in the text, of which only the descriptions are shown
+	Both  bool          // it can be shown in either way
+	Why   string        // it can only be shown as it is; "" if it can be rendered
 }
 
-// Bounds of what is rendered: the parser takes quadratic time for some hostile texts, .3 s for these bounds, and
-// cannot be stopped. What is larger is shown as it is.
-const (
-	maxRendered = 32 << 10 // bytes, also of all addresses and titles of links: each use of a reference repeats them
-	maxCells    = 64 << 10 // of a table that has all lines: short lines get the cells of its first one
-)
+// maxRendered is how many bytes are rendered: a browser needs far more for their elements.
+const maxRendered = 128_000
 
 // documentOf returns a Markdown text, rendered unless raw is wanted. above is the level of the heading of
 // the page above it.
 func documentOf(source string, above int, raw bool) document {
-	d := document{Blocks: blocksOf(source, above)}
-	var front []block
-	body := source
-	if len(d.Blocks) > 0 && d.Blocks[0].Kind == frontmatter {
-		front, body = d.Blocks[:1], source[len(d.Blocks[0].Text):]
-	}
-	if len(body) > maxRendered || cells(body) > maxCells {
+	var d document
+	d.Front, d.Plain = splitFront(source)
+	if len(d.Plain) > maxRendered {
+		d.Why = "longer than " + bytesOf(maxRendered)
 		return d
 	}
-	html, left, err := render(body, above)
-	if d.Both = err == nil; raw || err != nil {
-		return d
+	page, ok := markdown.Render(d.Plain, above)
+	if d.Both = ok; !ok {
+		d.Why = fmt.Sprintf("its lists and quotes are nested more than %d deep", markdown.MaxNesting)
 	}
-	return document{html, left, front, true}
+	if ok && !raw {
+		d.HTML, d.Left, d.Plain = template.HTML(page.HTML), page.Pictures, ""
+	}
+	return d
 }
 
-// cells returns how many cells a table in a text may have at most.
-func cells(source string) int {
-	columns, lines := 0, 0
-	for line := range strings.Lines(source) {
-		columns, lines = max(columns, strings.Count(line, "|")+1), lines+1
+// splitFront cuts a text behind its frontmatter; without an end, that is all of it.
+func splitFront(text string) (front, rest string) {
+	at := 0
+	for line := range strings.Lines(text) {
+		mark := strings.TrimRight(line, " \t\r\n") == "---"
+		if at == 0 && !mark {
+			return "", text
+		}
+		if at += len(line); mark && at > len(line) {
+			break
+		}
 	}
-	return columns * lines
+	return text[:at], text[at:]
 }
-
-// errLinks says that a text repeats long addresses or titles.
-var errLinks = errors.New("the links are too long")
-
-// render renders Markdown, and counts the pictures and pieces of HTML in it, which are left out.
-func render(source string, above int) (html template.HTML, left int, err error) {
-	md := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough))
-	data := []byte(source)
-	tree := md.Parser().Parse(text.NewReader(data))
-	links := 0
-	err = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if !entering {
-			return ast.WalkContinue, nil
-		}
-		switch n := n.(type) {
-		case *ast.Heading:
-			n.Level = min(n.Level+above, 6)
-		case *ast.Link:
-			links += len(n.Destination) + len(n.Title)
-		case *ast.Image:
-			links += len(n.Destination) + len(n.Title)
-			left++
-		case *ast.HTMLBlock, *ast.RawHTML:
-			left++
-		}
-		if links > maxRendered {
-			return ast.WalkStop, errLinks
-		}
-		return ast.WalkContinue, nil
-	})
-	if err != nil {
-		return "", 0, err
-	}
-	var b bytes.Buffer
-	if err := md.Renderer().Render(&b, data, tree); err != nil {
-		return "", 0, err
-	}
-	return template.HTML(policy().SanitizeBytes(b.Bytes())), left, nil
-}
-
-// policy is what rendered Markdown may have: no picture, style or script, and only links that lead elsewhere
-// openly.
-var policy = sync.OnceValue(func() *bluemonday.Policy {
-	p := bluemonday.NewPolicy()
-	p.AllowElements("p", "br", "hr", "em", "strong", "del", "code", "pre", "blockquote", "ul", "ol", "li", "h1", "h2", "h3", "h4", "h5", "h6")
-	p.AllowElements("table", "thead", "tbody", "tr", "th", "td")
-	p.AllowAttrs("start").Matching(regexp.MustCompile(`^[0-9]{1,9}$`)).OnElements("ol")
-	p.AllowAttrs("href").OnElements("a")
-	openly := func(u *url.URL) bool { return u.Host != "" && u.User == nil } // http:x leads to this server
-	p.AllowURLSchemeWithCustomPolicy("https", openly)
-	p.AllowURLSchemeWithCustomPolicy("http", openly)
-	p.AllowURLSchemes("mailto")
-	p.RequireParseableURLs(true)
-	p.RequireNoFollowOnLinks(true)
-	p.RequireNoReferrerOnLinks(true)
-	return p
-})
