@@ -260,7 +260,7 @@ func (f fetched) find(ctx context.Context, subs []string) ([]found, error) {
 
 // download gets a file, and its signature if one is asked for.
 func (in *Installer) download(ctx context.Context, from remote.File, file, sig string) error {
-	l := &remote.Limits{Key: from.Key}
+	l := &remote.Limits{Key: from.Key, Named: from.Named}
 	if err := remote.Download(ctx, from.URL, file, l); err != nil || len(in.keys) == 0 {
 		return err
 	}

@@ -11,12 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/install/unpack"
@@ -29,6 +27,7 @@ type Limits struct {
 	Stall     time.Duration  // in which at least 1 KiB must arrive; 0 means 30 s
 	Redirects int            // 0 means 5; a negative number means none
 	Key       string         // sent to the host of the address, and to no other; "" means none
+	Named     string         // host and port that the user has named: what others name must not be on this machine; "" means that of the address
 	Unpack    *unpack.Limits // of what is unpacked; nil means the limits of package unpack
 }
 
@@ -52,6 +51,7 @@ type File struct {
 	Plain  bool   // it is a SKILL.md
 	Skill  string // digest of the skill in it, see skill.Meta.Digest; "" means that nobody says one
 	Key    string // see Limits
+	Named  string // see Limits
 }
 
 // Verify returns an error if the file that was downloaded to a path has another digest than
@@ -150,7 +150,7 @@ func (r *response) get(u *url.URL) error {
 	if r.limits.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+r.limits.Key)
 	}
-	resp, err := newClient(r.limits.Redirects).Do(req)
+	resp, err := newClient(cmp.Or(r.limits.Named, u.Host), r.limits.Redirects).Do(req)
 	if err != nil {
 		return r.cause(err)
 	}
@@ -214,15 +214,15 @@ func (r *response) close() {
 
 // newClient returns a client that follows a few redirects to the same scheme. It asks for no
 // compression, so that the stated length is the length of the file.
-func newClient(redirects int) *http.Client {
+func newClient(named string, redirects int) *http.Client {
 	t := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableCompression: true, DisableKeepAlives: true, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: 64 << 10}
-	return &http.Client{Transport: t, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+	return &http.Client{Transport: endpoint.Abroad(t, named), CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		switch {
 		case len(via) > redirects:
 			return fmt.Errorf("the server redirects more than %d times", redirects)
 		case req.URL.Scheme != via[0].URL.Scheme:
 			return fmt.Errorf("the server redirects from %s to %s", via[0].URL.Scheme, endpoint.Shown(req.URL.String()))
-		case isLoopback(req.URL.Hostname()) && !isLoopback(via[0].URL.Hostname()):
+		case endpoint.IsHere(req.URL.Hostname()) && !endpoint.IsHere(via[0].URL.Hostname()):
 			return fmt.Errorf("the server redirects to this machine, to %s", endpoint.Shown(req.URL.String()))
 		case req.URL.Host != via[0].URL.Host:
 			req.Header.Del("Authorization") // net/http would send it to subdomains and other ports
@@ -244,15 +244,10 @@ func check(u *url.URL) error {
 	switch {
 	case u.Host == "":
 		return fmt.Errorf("%s: the URL has no host", endpoint.Shown(u.String()))
-	case u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()):
+	case u.Scheme == "https" || u.Scheme == "http" && endpoint.IsHere(u.Hostname()):
 		return nil
 	case u.Scheme == "http":
 		return fmt.Errorf("%s: others could change what comes over http; use https", endpoint.Shown(u.String()))
 	}
 	return fmt.Errorf("%s: only https is allowed", endpoint.Shown(u.String()))
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }

@@ -25,7 +25,7 @@ func TestRedirectHere(t *testing.T) {
 		{"https://skills.example/a", "https://dev.localhost/a", true},
 		{"http://127.0.0.1:1/a", "http://localhost:2/a", false},
 	} {
-		err := newClient(5).CheckRedirect(request(tt.to), []*http.Request{request(tt.from)})
+		err := newClient("", 5).CheckRedirect(request(tt.to), []*http.Request{request(tt.from)})
 		if refused := err != nil && strings.Contains(err.Error(), "to this machine"); refused != tt.refused {
 			t.Errorf("from %s to %s: %v", tt.from, tt.to, err)
 		}

@@ -75,6 +75,7 @@ func (s *Site) fetchIndex(ctx context.Context, address string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.limits.Named = u.Host
 	if strings.HasSuffix(u.Path, ".json") {
 		return s.read(ctx, u)
 	}

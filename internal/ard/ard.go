@@ -7,6 +7,7 @@
 package ard
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -184,38 +185,114 @@ func (e *EntryError) Error() string {
 func (e *EntryError) Unwrap() error { return e.Err }
 
 // ParseManifest reads a manifest. Entries that are not well formed are left out, with a *EntryError
-// for each; a text that is no manifest at all is err. MaxManifest bounds it.
+// for each; a text that is no manifest at all is err, as is one with more than maxLeft
+// malformed entries. MaxManifest bounds it.
 func ParseManifest(data []byte) (m Manifest, left []error, err error) {
-	var raw struct {
-		SpecVersion any             `json:"specVersion"`
-		Host        json.RawMessage `json:"host"`
-		Entries     *[]json.RawMessage
-	}
-	switch {
-	case len(data) > MaxManifest:
+	if len(data) > MaxManifest {
 		return m, nil, fmt.Errorf("the manifest has more than %d bytes", MaxManifest)
-	case json.Unmarshal(data, &raw) != nil || raw.Entries == nil:
-		return m, nil, errors.New("this is no ARD manifest: it is no JSON object with a list of entries")
 	}
-	m.SpecVersion, _ = raw.SpecVersion.(string)
-	var host Host
-	if json.Unmarshal(raw.Host, &host) == nil && host.DisplayName != "" {
-		m.Host = &host
-	}
-	m.Entries = []Entry{}
-	for i, text := range *raw.Entries {
-		var e Entry
-		err := decode(text, &e)
-		if err == nil {
-			err = e.Check()
-		}
-		if err != nil {
-			left = append(left, &EntryError{i, e.Identifier, err})
-			continue
-		}
-		m.Entries = append(m.Entries, e)
+	entries := false
+	err = eachMember(data, map[string]func(*json.Decoder) error{
+		"specVersion": func(d *json.Decoder) error {
+			var version any
+			err := d.Decode(&version)
+			m.SpecVersion, _ = version.(string)
+			return err
+		},
+		"host": func(d *json.Decoder) error {
+			var raw json.RawMessage
+			err := d.Decode(&raw)
+			var host Host
+			if json.Unmarshal(raw, &host) == nil && host.DisplayName != "" {
+				m.Host = &host
+			}
+			return err
+		},
+		"entries": func(d *json.Decoder) error {
+			m.Entries = []Entry{}
+			err := eachElement(d, func(i int, text json.RawMessage) error {
+				var e Entry
+				err := decode(text, &e)
+				if err == nil {
+					err = e.Check()
+				}
+				switch {
+				case err == nil:
+					m.Entries = append(m.Entries, e)
+				case len(left) > maxLeft:
+					return errEnough
+				default:
+					left = append(left, &EntryError{i, e.Identifier, err})
+				}
+				return nil
+			})
+			entries = !errors.Is(err, errNull)
+			return err
+		},
+	})
+	switch {
+	case err != nil || !entries:
+		return Manifest{}, nil, errors.New("this is no ARD manifest: it is no JSON object with a list of entries")
+	case len(left) > maxLeft:
+		return Manifest{}, nil, fmt.Errorf("more than %d entries of the manifest are malformed; the first: %w", maxLeft, left[0])
 	}
 	return m, left, nil
+}
+
+// maxLeft is how many malformed entries a manifest may have.
+const maxLeft = 10_000
+
+// errEnough ends the reading of a list, and errNull says that there is none.
+var errEnough, errNull = errors.New("the list has more elements than are read"), errors.New("it is null")
+
+// eachMember reads a JSON object, and calls read with each member that it has a function for; null
+// counts as no member. It reads a member at a time, so that a long answer costs no memory.
+func eachMember(data []byte, read map[string]func(*json.Decoder) error) error {
+	if !json.Valid(data) {
+		return errors.New("it is no JSON")
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return errors.Join(errors.New("it is no JSON object"), err)
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		value := read[fmt.Sprint(name)]
+		if value == nil {
+			value = func(d *json.Decoder) error { return d.Decode(new(json.RawMessage)) }
+		}
+		switch err := value(d); {
+		case errors.Is(err, errEnough):
+			return nil
+		case err != nil && !errors.Is(err, errNull):
+			return err
+		}
+	}
+	return nil
+}
+
+// eachElement reads a JSON list, and calls read with each element until it returns an error.
+func eachElement(d *json.Decoder, read func(i int, text json.RawMessage) error) error {
+	switch t, err := d.Token(); {
+	case err == nil && t == nil:
+		return errNull
+	case err != nil || t != json.Delim('['):
+		return errors.Join(errors.New("it is no list"), err)
+	}
+	for i := 0; d.More(); i++ {
+		var text json.RawMessage
+		if err := d.Decode(&text); err != nil {
+			return err
+		}
+		if err := read(i, text); err != nil {
+			return err
+		}
+	}
+	_, err := d.Token()
+	return err
 }
 
 // MaxManifest is how many bytes of a manifest or of an answer are read: entries of a hundred

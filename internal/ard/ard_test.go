@@ -122,6 +122,32 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestTooMuch: a list without end ends the reading, and a manifest of nothing but malformed entries
+// is none.
+func TestTooMuch(t *testing.T) {
+	many := strings.Repeat("1,", 1<<20) + "1"
+	r, left, err := ard.ParseSearchResponse([]byte(`{"results":[` + many + `],"pageToken":"p"}`))
+	if err != nil || len(r.Results) != 0 || len(left) != 3*ard.MaxPage {
+		t.Errorf("%d results, %d left out, %v", len(r.Results), len(left), err)
+	}
+	r, _, err = ard.ParseSearchResponse([]byte(`{"pageToken":"p","results":[],"referrals":null}`))
+	if err != nil || r.PageToken != "p" || r.Results == nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+	huge := `{"identifier":"urn:air:a.example:x","description":"` + strings.Repeat("x", 300<<10) + `"}`
+	if r, left, err := ard.ParseSearchResponse([]byte(`{"results":[` + huge + `,{"identifier":"urn:air:a.example:y"}]}`)); err != nil || len(r.Results) != 1 || len(left) != 1 {
+		t.Errorf("%d results, %d left out, %v", len(r.Results), len(left), err)
+	}
+	if m, left, err := ard.ParseManifest([]byte(`{"entries":[` + many + `]}`)); err == nil || len(m.Entries)+len(left) > 0 {
+		t.Errorf("%d entries, %d left out", len(m.Entries), len(left))
+	}
+	for _, text := range []string{`{"entries":null}`, `{"entries":{}}`, `[]`, `{"entries":[]`, ``} {
+		if _, _, err := ard.ParseManifest([]byte(text)); err == nil {
+			t.Errorf("%s is a manifest", text)
+		}
+	}
+}
+
 // FuzzParse: whatever somebody sends, what is kept is well formed and reads again as it is.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")

@@ -251,42 +251,66 @@ func strictly(data []byte, v any) error {
 	return nil
 }
 
+// maxListed is how many results and referrals of an answer are read: more than a page may have.
+const maxListed = 3 * MaxPage
+
+// maxEntry is how many bytes an entry in an answer of a registry may have.
+const maxEntry = 256 << 10
+
 // ParseSearchResponse reads what a registry has found. Results without a well-formed identifier, or
-// with both url and data, are left out, with a *EntryError for each.
+// with both url and data, are left out, with a *EntryError for each. A list that is longer than
+// any page ends the reading: what stands behind it is left out too.
 func ParseSearchResponse(data []byte) (r SearchResponse, left []error, err error) {
-	var raw struct {
-		Results   *[]json.RawMessage `json:"results"`
-		Referrals []json.RawMessage  `json:"referrals"`
-		PageToken string             `json:"pageToken"`
-	}
-	switch {
-	case len(data) > MaxManifest:
+	if len(data) > MaxManifest {
 		return r, nil, fmt.Errorf("the answer has more than %d bytes", MaxManifest)
-	case json.Unmarshal(data, &raw) != nil || raw.Results == nil:
-		return r, nil, errors.New("this is no answer of an ARD registry: it is no JSON object with a list of results")
-	case len(raw.PageToken) > maxToken:
-		return r, nil, errors.New("pageToken is too long")
 	}
-	r = SearchResponse{Results: []Result{}, PageToken: raw.PageToken}
-	for i, text := range *raw.Results {
-		var x Result
-		if err := x.read(text); err != nil {
-			left = append(left, &EntryError{i, x.Identifier, err})
-			continue
-		}
-		r.Results = append(r.Results, x)
-	}
-	for _, text := range raw.Referrals {
-		var e Entry
-		if decode(text, &e) == nil && e.Check() == nil {
-			r.Referrals = append(r.Referrals, e)
-		}
+	results := false
+	err = eachMember(data, map[string]func(*json.Decoder) error{
+		"results": func(d *json.Decoder) error {
+			r.Results = []Result{}
+			err := eachElement(d, func(i int, text json.RawMessage) error {
+				var x Result
+				if i == maxListed {
+					return errEnough
+				}
+				if err := x.read(text); err != nil {
+					left = append(left, &EntryError{i, x.Identifier, err})
+				} else {
+					r.Results = append(r.Results, x)
+				}
+				return nil
+			})
+			results = !errors.Is(err, errNull)
+			return err
+		},
+		"referrals": func(d *json.Decoder) error {
+			return eachElement(d, func(i int, text json.RawMessage) error {
+				var e Entry
+				if i == maxListed {
+					return errEnough
+				}
+				if len(text) <= maxEntry && decode(text, &e) == nil && e.Check() == nil {
+					r.Referrals = append(r.Referrals, e)
+				}
+				return nil
+			})
+		},
+		"pageToken": func(d *json.Decoder) error { return d.Decode(&r.PageToken) },
+	})
+	switch {
+	case err != nil || !results:
+		return SearchResponse{}, nil, errors.New("this is no answer of an ARD registry: it is no JSON object with a list of results")
+	case len(r.PageToken) > maxToken:
+		return SearchResponse{}, nil, errors.New("pageToken is too long")
 	}
 	return r, left, nil
 }
 
 // read reads one result.
 func (x *Result) read(data []byte) error {
+	if len(data) > maxEntry {
+		return fmt.Errorf("it has more than %d bytes", maxEntry)
+	}
 	if err := decode(data, x); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package discover_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -101,6 +102,15 @@ func TestTool(t *testing.T) {
 	}
 	if a, ok := data.(discover.Answer); !ok || len(a.Registries) != 2 {
 		t.Errorf("data %+v", data)
+	}
+	// Words of a registry never stand beside those of this program.
+	bad.Mode.Store(registrytest.Broken)
+	text, data, err = f.Tool("skills")(t.Context(), repertoire.Query{Text: "close the ledger", Limit: 5, Fitting: true})
+	must.Do(t, err)
+	said, err := json.Marshal(data)
+	must.Do(t, err)
+	if all := text + string(said); strings.Contains(all, "out of") || !strings.Contains(text, "\n(registry bad has no part in this: it answers 500 Internal Server Error)\n") {
+		t.Errorf("%s", all)
 	}
 }
 

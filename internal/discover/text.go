@@ -65,6 +65,9 @@ func (f *Finder) Tool(command string) func(context.Context, repertoire.Query) (s
 		if err != nil {
 			return "", nil, err
 		}
+		for i := range a.Registries { // no words of a stranger beside those of this program
+			a.Registries[i].Error = a.Registries[i].Brief
+		}
 		return a.text(command), a, nil
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -55,10 +54,7 @@ func otherThan(parameters []string) string {
 // Exposed reports whether others can read what is sent to u, because it goes over plain
 // http to another machine.
 func Exposed(u *url.URL) bool {
-	host := u.Hostname()
-	ip := net.ParseIP(host)
-	local := host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
-	return u.Scheme == "http" && !local
+	return u.Scheme == "http" && !IsHere(u.Hostname())
 }
 
 // CheckKeyName checks the name of an environment variable for a key.

@@ -176,13 +176,33 @@ func (c *call) sendOnce(method, path, key string, body []byte) (endpoint.Answer,
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
-	return endpoint.Send(&c.client.http, req, maxAnswer)
+	client := &c.client.http
+	if c.referrer != "" && !c.loopback {
+		client = &c.client.abroad
+	}
+	return endpoint.Send(client, req, maxAnswer)
 }
 
 // A deadError says that a registry does not answer at all.
 type deadError struct{ what string }
 
 func (e *deadError) Error() string { return e.what }
+
+// A quoteError is an error in which words of a registry stand, for people to read.
+type quoteError struct {
+	error
+	brief string // what happened, without these words
+}
+
+func (e *quoteError) Unwrap() error { return e.error }
+
+// briefly returns the message of an error without any word of a registry, for models.
+func briefly(err error) string {
+	if quote, ok := errors.AsType[*quoteError](err); ok {
+		return quote.brief
+	}
+	return err.Error()
+}
 
 // explained says in plain words why a registry does not answer.
 func (c *call) explained(err error) error {
@@ -199,25 +219,27 @@ func (c *call) explained(err error) error {
 	case isDNS, errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
 		return &deadError{"there is no way to it; is there a network?"}
 	}
-	return &deadError{endpoint.Tidy(err.Error())}
+	return &quoteError{&deadError{endpoint.Tidy(err.Error())}, "it does not answer as a web server does"}
 }
 
 // checked returns the error in an answer, if it is one.
 func (c *call) checked(a endpoint.Answer, key string) error {
+	status := strings.TrimSpace(fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)))
 	message := endpoint.Tidy(endpoint.Scrubber(key, nil).Replace(a.Message()))
+	quote := func(err error) error { return &quoteError{err, "it answers " + status} }
 	switch {
 	case a.Cut:
 		return fmt.Errorf("its answer has more than %d bytes", maxAnswer)
 	case a.OK():
 		return nil
 	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:
-		return &keyError{fmt.Sprintf("%d %s: %s%s", a.Status, http.StatusText(a.Status), message, endpoint.KeyHint(key, c.KeyEnv))}
+		return quote(&keyError{fmt.Sprintf("%s: %s%s", status, message, endpoint.KeyHint(key, c.KeyEnv))})
 	case a.Status >= 300 && a.Status < 400:
-		return &notOneError{what: message + "; name the address that it leads to"}
+		return quote(&notOneError{what: message + "; name the address that it leads to"})
 	case a.Status == http.StatusNotFound, a.Status == http.StatusMethodNotAllowed, a.Status == http.StatusNotImplemented:
-		return &notOneError{fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)), true}
+		return &notOneError{status, true}
 	}
-	return fmt.Errorf("%d %s: %s", a.Status, http.StatusText(a.Status), message)
+	return quote(fmt.Errorf("%s: %s", status, message))
 }
 
 // A keyError says that a registry wants a key, or another one.

@@ -29,6 +29,7 @@ type Client struct {
 	deadline   time.Duration
 	now        func() time.Time
 	http       http.Client
+	abroad     http.Client // for registries to which others refer
 	cache      cache
 }
 
@@ -41,7 +42,7 @@ func New(list []Registry, o *Options) *Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxResponseHeaderBytes = 64 << 10
 	return &Client{registries: list, deadline: cmp.Or(opts.Deadline, 4*time.Second), now: opts.Now,
-		http: endpoint.Client(&http.Client{Transport: t}), cache: cache{opts.Cache, opts.Now}}
+		http: endpoint.Client(&http.Client{Transport: t}), abroad: endpoint.Client(&http.Client{Transport: endpoint.Abroad(t, "")}), cache: cache{opts.Cache, opts.Now}}
 }
 
 // An Asked says what became of the question to one registry.
@@ -52,7 +53,8 @@ type Asked struct {
 	Offers  int       `json:"offers"`          // how many skills it has named
 	Omitted int       `json:"omitted"`         // how many of its entries were malformed
 	AsOf    time.Time `json:"as_of,omitzero"`  // it could not be asked, and this is its answer of then
-	Error   string    `json:"error,omitempty"` // why it has no part in the answer
+	Error   string    `json:"error,omitempty"` // why it has no part in the answer; words of the registry may stand in it
+	Brief   string    `json:"-"`               // Error without these words, for models
 }
 
 // found is what one registry has answered.
@@ -143,7 +145,7 @@ func (c *Client) search(ctx context.Context, r *Registry, text string, limit int
 	one := call{ctx: ctx, client: c, Registry: r}
 	got, err := protocols()[r.Form].search(&one, text, min(limit, maxOffers))
 	if err != nil {
-		a.Error = err.Error()
+		a.Error, a.Brief = err.Error(), briefly(err)
 		return a
 	}
 	one.keep()
@@ -254,8 +256,11 @@ func (c *Client) File(ctx context.Context, source string) (remote.File, error) {
 	}
 	f := remote.File{URL: o.file.url, Digest: o.file.digest, Plain: o.file.plain, Skill: o.Digest}
 	for _, r := range c.registries {
-		if r.Name == o.Registry && r.sameOrigin(f.URL) {
-			f.Key, err = (&call{Registry: &r}).key()
+		if r.Name == o.Registry {
+			f.Named = r.host()
+			if r.sameOrigin(f.URL) {
+				f.Key, err = (&call{Registry: &r}).key()
+			}
 		}
 	}
 	return f, err

@@ -9,7 +9,6 @@ package registries
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -79,13 +78,8 @@ func (r *Registry) Check() error {
 	if !plain().MatchString(r.Name) {
 		return fmt.Errorf("the name %q is not made of letters, digits, dots and hyphens", tidy.Line(r.Name))
 	}
-	r.loopback = isLoopback(u.Hostname())
+	r.loopback = endpoint.IsHere(u.Hostname())
 	return endpoint.CheckKeyName(r.KeyEnv)
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
 // An Offer is a skill that a registry has, in its words: all texts are on one line and bounded.
@@ -113,17 +107,14 @@ type file struct {
 	plain  bool   // a SKILL.md alone
 }
 
-// key returns what two offers of the same skill have in common; "" means that nobody can tell.
+// key returns what two offers of the same skill have in common: where its files are; "" means
+// that nobody can tell. A digest is only a claim until the files are here: with it one registry
+// could take the place of another one's skill.
 func (o *Offer) key() string {
-	switch {
-	case o.Digest != "":
-		return o.Digest
-	case o.file.digest != "":
-		return o.file.digest
-	case o.Source != "":
-		return o.Source + " " + o.Skill
+	if o.Source == "" {
+		return ""
 	}
-	return ""
+	return o.Source + " " + o.Skill
 }
 
 // Bounds of what a registry says, in characters, and of how many skills of it count.
@@ -192,7 +183,7 @@ func (r *Registry) mayFetch(address string) bool {
 	if err != nil || u.Host == "" || u.User != nil {
 		return false
 	}
-	if isLoopback(u.Hostname()) {
+	if endpoint.IsHere(u.Hostname()) {
 		return r.loopback && (u.Scheme == "http" || u.Scheme == "https")
 	}
 	return u.Scheme == "https"
@@ -203,6 +194,15 @@ const (
 	sourcePrefix = "registry+"
 	sourceMark   = "/-/"
 )
+
+// host returns the host and the port of the registry, as they stand in its URL.
+func (r *Registry) host() string {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
 
 // sourceOf returns the source of what the registry has under a name.
 func (r *Registry) sourceOf(name string) string { return sourcePrefix + r.URL + sourceMark + name }
