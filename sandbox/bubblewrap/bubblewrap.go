@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -41,6 +42,7 @@ type Executor struct {
 	limiter string // prlimit; "" means that it is not there
 	mounts  []mount
 	path    string
+	filters bool // there is a sandbox.KeyFilter
 }
 
 // A mount is a folder of this system that each command may read.
@@ -70,7 +72,7 @@ func New(o Options) (*Executor, error) {
 	if info, err := os.Stat(limiter); err != nil || info.IsDir() {
 		limiter = ""
 	}
-	e := &Executor{strict: o.Strict, program: program, limiter: limiter, mounts: mounts(append(system[:len(system):len(system)], o.Read...))}
+	e := &Executor{strict: o.Strict, program: program, limiter: limiter, mounts: mounts(append(system[:len(system):len(system)], o.Read...)), filters: len(sandbox.KeyFilter()) > 0}
 	e.path = e.visible(os.Getenv("PATH"))
 	return e, nil
 }
@@ -123,10 +125,14 @@ func (e *Executor) Execute(ctx context.Context, r sandbox.Request) (sandbox.Resu
 		return sandbox.Result{}, err
 	}
 	defer status.Close()
+	filter, err := piped(sandbox.KeyFilter())
+	if err != nil {
+		return sandbox.Result{}, errors.Join(err, w.Close())
+	}
 	cmd := exec.Command(e.program, e.args(run)...)
-	cmd.ExtraFiles, cmd.Dir = []*os.File{w}, "/"
+	cmd.ExtraFiles, cmd.Dir = []*os.File{w, filter}, "/"
 	res, err := run.Do(ctx, cmd)
-	_ = w.Close()
+	_, _ = w.Close(), filter.Close()
 	if err != nil {
 		return res, err
 	}
@@ -137,6 +143,19 @@ func (e *Executor) Execute(ctx context.Context, r sandbox.Request) (sandbox.Resu
 	return res, nil
 }
 
+// piped returns the end of a pipe from which some bytes, fewer than a pipe holds, can be read.
+func piped(data []byte) (*os.File, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.Write(data)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
 // args returns the arguments of bwrap. Later mounts cover earlier ones.
 func (e *Executor) args(run *sandbox.Run) []string {
 	limits, workspace := run.Request.Limits, run.Request.Workspace
@@ -144,6 +163,9 @@ func (e *Executor) args(run *sandbox.Run) []string {
 	args := []string{"--unshare-all"}
 	if len(limits.Network) > 0 {
 		args = append(args, "--share-net")
+	}
+	if e.filters {
+		args = append(args, "--seccomp", "4")
 	}
 	args = append(args, "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--json-status-fd", "3",
 		"--proc", "/proc", "--dev", "/dev", "--size", disk, "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev", // which has no bound
@@ -180,6 +202,9 @@ func (e *Executor) unprotected(l sandbox.Limits) []string {
 	var list []string
 	if len(l.Network) > 0 {
 		list = append(list, "it can connect to every address and port, not only to the ports that are allowed")
+	}
+	if !e.filters {
+		list = append(list, "it can read the keys that the kernel keeps for you, because no filter for this processor is known")
 	}
 	if e.limiter == "" {
 		list = append(list, "its memory, CPU time and processes have no limit, because the program prlimit is not installed")
