@@ -126,10 +126,14 @@ func TestOpenNothing(t *testing.T) {
 }
 
 // TestPlaceless: sources that are not on disk have an index of their own, whatever their labels
-// are, which goes when the catalog is closed.
+// are, which goes when the catalog is closed, and when its process was killed.
 func TestPlaceless(t *testing.T) {
 	setMachine(t)
 	t.Setenv("TMPDIR", t.TempDir()) // elsewhere than on Unix the usual one stays
+	cache := t.TempDir()
+	t.Setenv("REPERTOIRE_CACHE", cache)
+	left := filepath.Join(cache, "own", "1")
+	must.Files(t, left, map[string]string{"held": "", "locked": "", "catalog.db": ""})
 	files := map[string]string{"bread/SKILL.md": doc("bread", "Bakes rye bread.")}
 	inMemory := memory(t, "app", 0, map[string]string{"bread/SKILL.md": doc("bread", "Bakes flat bread.")})
 	asked, err := source.Func(func(context.Context) (map[string]string, error) { return files, nil }, &source.Options{Label: "app"})
@@ -140,6 +144,9 @@ func TestPlaceless(t *testing.T) {
 		return c
 	}
 	flat, rye := open(inMemory), open(asked)
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("what a killed process has left is there: %v", err)
+	}
 	rescan(t, flat)
 	rescan(t, rye)
 	for c, want := range map[*repertoire.Catalog]string{flat: "Bakes flat bread.", rye: "Bakes rye bread."} {

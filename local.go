@@ -14,6 +14,8 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/scratch"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
@@ -25,11 +27,11 @@ type local struct {
 	*opening
 	now atomic.Pointer[catalogFile] // replaced when the file was lost, see isLost, and when sources come or go
 
-	mu     sync.Mutex  // held by a rescan: one at a time
-	closed bool        // guarded by mu
-	told   store.State // of the catalog, when Config.Changed was last called; guarded by mu
-	unsure store.State // in which a rescan found it without having changed it; guarded by mu
-	own    string      // temporary folder of a catalog file that nobody else may use, see Config.DB; "" without one; guarded by mu
+	mu     sync.Mutex      // held by a rescan: one at a time
+	closed bool            // guarded by mu
+	told   store.State     // of the catalog, when Config.Changed was last called; guarded by mu
+	unsure store.State     // in which a rescan found it without having changed it; guarded by mu
+	own    *scratch.Folder // of a catalog file that nobody else may use, see Config.DB; nil without one; guarded by mu
 
 	scans scans
 	timer interface{ stop() } // the schedule; nil without one
@@ -67,20 +69,34 @@ func (l *local) fileOf(sources []source.Source) (path string, err error) {
 	if !l.cfg.isPlaceless(sources) {
 		return l.cfg.fileOf(sources)
 	}
-	if l.own == "" {
-		if l.own, err = os.MkdirTemp("", "repertoire"); err != nil {
+	if l.own == nil {
+		if l.own, err = ownFolder(); err != nil {
 			return "", fmt.Errorf("making a folder for the catalog: %w", err)
 		}
 	}
-	return filepath.Join(l.own, "catalog.db"), nil
+	return filepath.Join(l.own.Dir, "catalog.db"), nil
 }
 
 // removeOwn removes the temporary folder, if there is one.
 func (l *local) removeOwn() error {
-	if l.own == "" {
+	if l.own == nil {
 		return nil
 	}
-	return os.RemoveAll(l.own)
+	return l.own.Close()
+}
+
+// ownFolder makes a folder for a catalog that nobody else may use, in the cache, which is the
+// user's alone, and removes those of killed processes. Without a cache the folder is in
+// that of the system for temporary files, where nobody cleans up what others may have put there.
+func ownFolder() (*scratch.Folder, error) {
+	if cache, err := config.CacheDir(); err == nil {
+		above := filepath.Join(cache, "own")
+		scratch.Sweep(above, "", nil)
+		if f, err := scratch.New(above, ""); err == nil {
+			return f, nil
+		}
+	}
+	return scratch.New(os.TempDir(), "repertoire")
 }
 
 // open opens the database file; the store replaces one that it found damaged.

@@ -1,7 +1,8 @@
 // Package scratch makes folders for work that is under way.
 //
 // The one rule: the file "held" in a folder is locked as long as the process lives whose folder
-// it is, so the others know what a killed process has left, and remove it.
+// it is, so the others know what a killed process has left, and remove it. The file "locked"
+// says that it was.
 package scratch
 
 import (
@@ -16,8 +17,12 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// age is how old a folder is before others may remove it. A younger one may not be locked yet.
+// age is how old a folder is before others may remove it that was never locked, or that its
+// process has released.
 const age = time.Hour
+
+// locked is the file that says that the process of the folder has locked it, and not released it.
+const locked = "locked"
 
 // A Folder is a folder of this process.
 type Folder struct {
@@ -38,6 +43,9 @@ func New(above, prefix string) (*Folder, error) {
 	if _, err := f.held.TryLock(); err != nil { // nobody else knows it yet
 		return nil, errors.Join(fmt.Errorf("locking %s: %w", dir, err), os.RemoveAll(dir))
 	}
+	if err := os.WriteFile(filepath.Join(dir, locked), nil, 0o600); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	return f, nil
 }
 
@@ -46,7 +54,9 @@ func lockOf(dir string) *flock.Flock {
 }
 
 // Release leaves the folder to whoever comes next.
-func (f *Folder) Release() error { return f.held.Close() }
+func (f *Folder) Release() error {
+	return errors.Join(os.Remove(filepath.Join(f.Dir, locked)), f.held.Close())
+}
 
 // Close removes the folder.
 func (f *Folder) Close() error { return errors.Join(f.held.Close(), os.RemoveAll(f.Dir)) }
@@ -72,7 +82,10 @@ func Sweep(above, prefix string, keep func(dir string) bool) {
 	dirs, _ := List(above, prefix)
 	for _, dir := range dirs {
 		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < age || keep != nil && keep(dir) {
+		if err != nil || !info.IsDir() || keep != nil && keep(dir) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(dir, locked)); err != nil && time.Since(info.ModTime()) < age {
 			continue
 		}
 		held := lockOf(dir)
