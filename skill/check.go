@@ -49,16 +49,19 @@ func (c *checker) fail(rule string, line int, message, hint string) {
 	c.add(rule, Error, line, message, hint)
 }
 
-// addLoaded adds the problems that Parse found, unless the same rule has
-// already been reported for the line.
+// addLoaded adds the problems that Parse found, unless the same rule has already been
+// reported for the line. The reference validator does not know what others lose.
 func (c *checker) addLoaded() {
 	said := make(map[Problem]bool, len(c.found))
 	for _, p := range c.found {
 		said[Problem{Rule: p.Rule, Line: p.Line}] = true
 	}
 	for _, p := range c.skill.Problems {
-		if p.Rule == tidy.InvalidUTF8 {
+		switch {
+		case p.Rule == tidy.InvalidUTF8:
 			p.Severity = Error // the reference cannot read the file at all
+		case p.Severity == Error:
+			p.Severity = Warning
 		}
 		if !said[Problem{Rule: p.Rule, Line: p.Line}] {
 			c.found = append(c.found, p)

@@ -137,6 +137,9 @@ func quoteValues(text string) (string, string) {
 	})
 }
 
+// afterQuote is the reason for which some clients lose a text without a word.
+const afterQuote = "text after a closing quote"
+
 // needsQuotes says why value cannot be a plain YAML scalar; "" if it can.
 func needsQuotes(value string) string {
 	switch value[0] {
@@ -150,7 +153,7 @@ func needsQuotes(value string) string {
 		if end := closingQuote(value); end < 0 {
 			return "a quote that is not closed"
 		} else if rest := strings.TrimSpace(value[end+1:]); rest != "" && !strings.HasPrefix(rest, "#") {
-			return "text after a closing quote"
+			return afterQuote
 		}
 	case '[', '{':
 		if singleValue("key: "+value) == nil {

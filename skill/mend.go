@@ -9,7 +9,7 @@ import (
 )
 
 // mendable are the rules of the problems that Mend removes.
-var mendable = []string{"byte-order-mark", "yaml-repaired", "opening-fence", "closing-fence"}
+var mendable = []string{"byte-order-mark", "yaml-repaired", "yaml-cut", "opening-fence", "closing-fence"}
 
 // Mend returns the text of a SKILL.md in which what Parse forgives is written as Parse
 // reads it: malformed YAML, fences that are not plain, a byte order mark. rules are the
@@ -58,7 +58,7 @@ func (p *parser) rewrite(text string) string {
 	}
 	yaml := p.block.yaml
 	if p.repaired != "" {
-		yaml = comments(yaml) + p.repaired
+		yaml = p.repaired
 	}
 	front, body := "---\n"+strings.TrimRight(yaml, "\n")+"\n---\n", text
 	for range p.block.bodyLine - 1 { // the body keeps its line ends

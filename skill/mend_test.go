@@ -19,6 +19,10 @@ func TestMend(t *testing.T) {
 		{"colon", "---\n# first\nname: a\ndescription: Sorts: mail.\n# why\nversion: 1\n---\nSort.\n", "---\n# first\nname: a\ndescription: 'Sorts: mail.'\n# why\nversion: 1\n---\nSort.\n", []string{"yaml-repaired"}},
 		{"line ends", "---\r\nname: a\r\ndescription: Sorts: mail.\r\n---\r\nSort.\r\n", "---\r\nname: a\r\ndescription: 'Sorts: mail.'\r\n---\r\nSort.\r\n", []string{"yaml-repaired"}},
 		{"mixed line ends", "---\r\nname: a\r\ndescription: Sorts: mail.\r\n---\r\nSort.\nAll.\n", "---\r\nname: a\r\ndescription: 'Sorts: mail.'\r\n---\r\nSort.\nAll.\n", []string{"yaml-repaired"}},
+		{"cut", "---\n# first\nname: a\ndescription: Sorts the #team's mail\nmetadata:\n  examples:\n    - mail #ö\n    - #x\ntags:\n  - c #d\n---\nSort.\n", "---\n# first\nname: a\ndescription: 'Sorts the #team''s mail'\nmetadata:\n  examples:\n    - 'mail #ö'\n    - '#x'\ntags:\n  - 'c #d'\n---\nSort.\n", []string{"yaml-cut"}},
+		{"cut lines", "---\nname: a\ndescription: Sorts\n  the #mail\n  #now\nversion: 1 # of it\n---\nSort.\n", "---\nname: a\ndescription: 'Sorts the #mail #now'\nversion: 1 # of it\n---\nSort.\n", []string{"yaml-cut"}},
+		{"cut and colon", "---\nname: a\ndescription: Sorts #mail\nwhen_to_use: &now when: mail\n---\nSort.\n", "---\nname: a\ndescription: 'Sorts #mail'\nwhen_to_use: '&now when: mail'\n---\nSort.\n", []string{"yaml-cut", "yaml-repaired"}},
+		{"cut block", "---\nname: a\ndescription: > #now\n  Sorts.\n---\nSort.\n", "", nil},
 		{"unclosed", "---\nname: a\ndescription: Sorts mail.\n\n# Sort\n", "---\nname: a\ndescription: Sorts mail.\n---\n# Sort\n", []string{"closing-fence"}},
 		{"text", "---\nname: a\ndescription: It's here: a text\nthat goes on: to here\n---\nSort.\n", "---\nname: a\ndescription: 'It''s here: a text that goes on: to here'\n---\nSort.\n", []string{"yaml-repaired"}},
 		{"mark", "\ufeff---\nname: a\ndescription: Sorts mail.\n---\nSort.\n", "---\nname: a\ndescription: Sorts mail.\n---\nSort.\n", []string{"byte-order-mark"}},
@@ -41,6 +45,7 @@ func TestMend(t *testing.T) {
 func FuzzMend(f *testing.F) {
 	f.Add("---\nname: a\ndescription: b: c\n---\nd")
 	f.Add("\ufeff--- name: a\ndescription: |x\n  b\n...\nd")
+	f.Add("---\nname: a\ndescription: b #c\n  #d\nwhen_to_use: !x y\ntags:\n  - e #f\n---\nd")
 	f.Fuzz(func(t *testing.T, text string) {
 		mended, rules := skill.Mend([]byte(text), "a/SKILL.md", "")
 		if len(rules) == 0 {

@@ -49,7 +49,11 @@ func (l Limits) read(data []byte, name, folder string) (*parser, error) {
 	if folder == "" {
 		p.folder = path.Base(p.skill.Dir())
 	}
-	p.values.found = func(rule string, n *yaml.Node, message string) { p.warn(rule, p.base+n.Line, message, "") }
+	p.values.found = func(rule string, n *yaml.Node, message string) {
+		if p.warn(rule, p.base+n.Line, message, ""); rule == "duplicate-key" {
+			p.skill.Problems[len(p.skill.Problems)-1].Severity = Error
+		}
+	}
 	if err := p.parse(string(data)); err != nil {
 		return nil, err
 	}
@@ -84,6 +88,12 @@ type field struct {
 func (p *parser) warn(rule string, line int, message, hint string) {
 	p.skill.Problems = append(p.skill.Problems,
 		Problem{Rule: rule, Severity: Warning, Path: p.path, Line: line, Message: message, Hint: hint})
+}
+
+// fault adds an error: a part of the file is lost to other clients, though the skill can be used.
+func (p *parser) fault(rule string, line int, message, hint string) {
+	p.warn(rule, line, message, hint)
+	p.skill.Problems[len(p.skill.Problems)-1].Severity = Error
 }
 
 // refuse returns the error for a file that holds no usable skill.
@@ -183,7 +193,7 @@ func (p *parser) readYAML(b *block) error {
 	p.base = b.line - 1
 	root, err := parseMapping(b.yaml)
 	if err == nil {
-		err = p.readMapping(root)
+		err = p.readMapping(root, b.yaml)
 	} else {
 		err = p.repair(b, err)
 	}
@@ -196,14 +206,20 @@ func (p *parser) readYAML(b *block) error {
 	return err
 }
 
-// readMapping appends the entries of a mapping to the fields.
-func (p *parser) readMapping(root *yaml.Node) error {
+// readMapping appends the entries of a mapping, which was read from text, to the fields.
+func (p *parser) readMapping(root *yaml.Node, text string) error {
+	var cuts []cut
 	for k, value := range pairs(root) {
 		key, err := p.values.key(k, 1)
 		if err != nil {
 			return err
 		}
-		p.fields = append(p.fields, field{key: key, line: p.base + k.Line, base: p.base, node: value})
+		f := field{key: key, line: p.base + k.Line, base: p.base, node: value}
+		cuts = append(cuts, p.restore(&f, text)...)
+		p.fields = append(p.fields, f)
+	}
+	if len(cuts) > 0 {
+		p.repaired = quoted(text, cuts)
 	}
 	return nil
 }
@@ -218,7 +234,7 @@ func (p *parser) resolve() error {
 			return err
 		}
 		if _, twice := fm[f.key]; twice {
-			p.warn("duplicate-key", f.line, "key "+quote(f.key)+" occurs twice; the last one that is not empty counts", "keep one of them")
+			p.fault("duplicate-key", f.line, "key "+quote(f.key)+" occurs twice; the last one that is not empty counts", "keep one of them")
 			if v == nil {
 				continue
 			}
@@ -227,6 +243,11 @@ func (p *parser) resolve() error {
 	}
 	p.skill.Frontmatter = fm
 	return nil
+}
+
+// frontmatterKeys are keys that tell a second frontmatter from a text between two lines.
+func frontmatterKeys() []string {
+	return append(known[:], "triggers", "tags", "version", "when_to_use", "disable-model-invocation", "user-invocable", "requires")
 }
 
 // readBody sets the body and reports its problems.
@@ -239,8 +260,8 @@ func (p *parser) readBody(b *block) {
 			Line: b.bodyLine, Message: "no instructions after the frontmatter"})
 	}
 	if strings.HasPrefix(trimmed, "---\n") {
-		if second, ok := split(trimmed); ok && hasKey(second.yaml, "name") {
-			p.warn("second-frontmatter", b.bodyLine, "the body starts with another frontmatter", "merge the two")
+		if second, ok := split(trimmed); ok && second.closed && slices.ContainsFunc(frontmatterKeys(), func(key string) bool { return hasKey(second.yaml, key) }) {
+			p.fault("second-frontmatter", b.bodyLine, "the body starts with another frontmatter, whose keys no client reads", "merge the two")
 		}
 	}
 	if n := s.Tokens; n > p.limits.Body {

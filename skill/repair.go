@@ -28,9 +28,10 @@ func (p *parser) repair(b *block, cause error) error {
 	}
 	var reasons []string
 	line := 0
+	p.repaired = comments(b.yaml)
 	for _, e := range entries {
 		f, text, reason := e.read()
-		p.repaired += strings.TrimRight(text, "\n") + "\n"
+		p.repaired += strings.TrimRight(quoted(text, p.restore(&f, text)), "\n") + "\n"
 		if reason != "" {
 			reasons = append(reasons, e.key+": "+reason)
 			if line == 0 {
@@ -46,7 +47,11 @@ func (p *parser) repair(b *block, cause error) error {
 	if n := len(reasons) - maxReasons; n > 0 {
 		reasons = append(reasons[:maxReasons], fmt.Sprintf("and %d more", n))
 	}
-	p.warn("yaml-repaired", line, "malformed YAML was read as meant: "+strings.Join(reasons, "; "),
+	report := p.warn
+	if slices.ContainsFunc(reasons, func(reason string) bool { return strings.Contains(reason, afterQuote) }) {
+		report = p.fault
+	}
+	report("yaml-repaired", line, "malformed YAML was read as meant: "+strings.Join(reasons, "; "),
 		"other clients may skip this skill; quote the value, or write it as a block (key: >-)")
 	return nil
 }

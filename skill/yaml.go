@@ -68,7 +68,7 @@ func hideBreaks(text string) (string, func(*yaml.Node)) {
 	back := strings.NewReplacer("\U0010FFFC", "\u2028", "\U0010FFFD", "\u2029")
 	var restore func(n *yaml.Node)
 	restore = func(n *yaml.Node) { // ends at aliases: their Content is empty
-		n.Value = back.Replace(n.Value)
+		n.Value, n.LineComment = back.Replace(n.Value), back.Replace(n.LineComment)
 		for _, c := range n.Content {
 			restore(c)
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // made are the functions whose first argument is a rule, or the second one.
-var made = map[string][]int{"warn": {0}, "refuse": {0}, "fail": {0}, "add": {0}, "found": {0}, "problem": {1}, "note": {0, 1}, "stop": {1}}
+var made = map[string][]int{"warn": {0}, "fault": {0}, "report": {0}, "refuse": {0}, "fail": {0}, "add": {0}, "found": {0}, "problem": {1}, "note": {0, 1}, "stop": {1}}
 
 // computed are the rules whose names are put together.
 var computed = []string{"changed", "disabled", "untrusted", "fetch-failed", "fetch-refused", "empty-name", "invalid-utf8", "not-analysed", "hidden-bidi", "hidden-control", "hidden-invisible", "hidden-tag", "hidden-zero-width"}
