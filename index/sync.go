@@ -53,8 +53,8 @@ type Report struct {
 // A Syncer brings a store in step with sources.
 type Syncer struct{ *catalog }
 
-// Sync brings the catalog in step with one source, given by its Label, Root, Priority and
-// Origin; an Origin of "" keeps the one that the catalog knows. It reads only skills whose stamp
+// Sync brings the catalog in step with one source, given by its Label, Root, Priority,
+// Origin and Repository; an Origin of "" keeps both that the catalog knows. It reads only skills whose stamp
 // has changed, and writes only those that have changed themselves. It removes skills
 // that the walk did not find, but not in folders that the walk could not search: those
 // of an error of the iterator, see source.Source, or all folders when ctx ends. A skill
@@ -165,7 +165,7 @@ func (s *run) start(ctx context.Context) error {
 			s.row, s.old = have.Row, have
 		}
 	}
-	if s.row == 0 || s.old.Root != s.src.Root || s.old.Priority != s.src.Priority || s.src.Origin != "" && s.old.Origin != s.src.Origin {
+	if s.row == 0 || s.old.Root != s.src.Root || s.old.Priority != s.src.Priority || s.src.Origin != "" && (s.old.Origin != s.src.Origin || s.old.Repository != s.src.Repository) {
 		if err := s.register(ctx); err != nil {
 			return err
 		}

@@ -36,6 +36,10 @@ type Source struct {
 	Identity string `json:"-"`          // which folder was at Root in the last complete walk; "" means unknown
 	Away     bool   `json:",omitempty"` // it could not be read when somebody last looked: its skills are not offered
 	Origin   string `json:"-"`          // who puts the source, of several machines; "" means unknown. Only a Shared engine keeps it
+
+	// Repository is what all sources that are put from one repository have in common; "" means
+	// unknown. An engine keeps it with Origin.
+	Repository string `json:"-"`
 }
 
 // Copied is the Walked of a source whose skills are known from another folder, such as

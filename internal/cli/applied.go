@@ -73,7 +73,10 @@ func newApplyCommand(e env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		o.IDs, o.Origins = ids, roots.Origins
+		o.IDs, o.Origins = ids, make(map[string]string)
+		for label, origin := range roots.Origins {
+			o.Origins[label] = origin.ID
+		}
 		list, others, err := pushback.Apply(ctx, db, sources, &o)
 		if err != nil && len(list) == 0 {
 			return err

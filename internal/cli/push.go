@@ -37,8 +37,11 @@ another one, and --replace LABEL takes the place of what is there.
 
 A root that cannot be read, or that holds no skill any more, is kept as the
 database has it, and push ends with status 1. Roots in the database that are not
-pushed stay too, because others may push them; --prune removes them. A file of
-more than 16 MiB, one whose name is not the same on all systems, and one whose
+pushed stay too, because others may push them. --prune removes those that the
+repositories which are pushed have pushed before and have no more: their folder
+is gone, or has another label now. It names the others and leaves them;
+--prune-label LABEL removes one, whoever has pushed it, and asks before. Where
+nobody can be asked, it needs --yes. A file of more than 16 MiB, one whose name is not the same on all systems, and one whose
 name only passwords and keys have (.env, id_rsa, .ssh/… and the like), is left
 out.
 
@@ -53,7 +56,8 @@ sources, a list of objects with source, found, added, changed, removed (lists of
 objects with name and path), unchanged, refused, unreadable, complete, files and
 bytes (that the database did not have), pruned, kept (why it was not pushed),
 secrets (paths of files that were left out) and problems (rule, severity, path,
-line, message, hint).`
+line, message, hint). left is what --prune has left, a list of objects with
+source, skills and why.`
 
 // pushResult is what "push --json" prints.
 type pushResult struct {
@@ -64,12 +68,13 @@ type pushResult struct {
 	Shared     bool          `json:"shared"`
 	Unembedded string        `json:"unembedded,omitempty"`
 	Sources    []push.Source `json:"sources"`
+	Left       []push.Left   `json:"left,omitempty"`
 }
 
 func newPushCommand(e env) *cobra.Command {
-	var full, prune, dryRun, fetch bool
+	var fetch, yes bool
 	var label string
-	var replace []string
+	var o push.Options
 	cmd := &cobra.Command{
 		Use:     "push",
 		Short:   "Bring a catalog for several machines up to date",
@@ -81,19 +86,21 @@ func newPushCommand(e env) *cobra.Command {
 			if err := fetchRoots(cmd.Context(), s, fetch); err != nil {
 				return err
 			}
-			return runPush(s, cmd, label, &push.Options{Full: full, Prune: prune, DryRun: dryRun, Replace: replace})
+			return runPush(s, cmd, &o, label, yes)
 		},
 	}
-	cmd.Flags().BoolVar(&full, "full", false, "read and write every skill anew, as after an update of this program")
-	cmd.Flags().BoolVar(&prune, "prune", false, "remove the roots of the database that are not pushed")
+	cmd.Flags().BoolVar(&o.Full, "full", false, "read and write every skill anew, as after an update of this program")
+	cmd.Flags().BoolVar(&o.Prune, "prune", false, "remove what the repositories that are pushed have pushed before and have no more")
+	cmd.Flags().StringArrayVar(&o.Remove, "prune-label", nil, "remove the root with this `label` from the database, whoever has pushed it (repeatable)")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "with --prune-label: do not ask")
 	cmd.Flags().StringVar(&label, "label", "", "push the only root under this `name`")
-	cmd.Flags().StringArrayVar(&replace, "replace", nil, "push the root with this `label` although the database has it from elsewhere (repeatable)")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would change, and change nothing")
+	cmd.Flags().StringArrayVar(&o.Replace, "replace", nil, "push the root with this `label` although the database has it from elsewhere (repeatable)")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "show what would change, and change nothing")
 	cmd.Flags().BoolVar(&fetch, "fetch", false, "fetch all roots that are elsewhere, also those that are not due")
 	return cmd
 }
 
-func runPush(s *session, cmd *cobra.Command, label string, o *push.Options) error {
+func runPush(s *session, cmd *cobra.Command, o *push.Options, label string, yes bool) error {
 	start, ctx := time.Now(), cmd.Context()
 	setGarbage(100) // as "index"
 	settings, err := s.settings()
@@ -114,6 +121,15 @@ func runPush(s *session, cmd *cobra.Command, label string, o *push.Options) erro
 		return err
 	}
 	defer db.Close()
+	if !o.DryRun {
+		err = mayWrite(db.Migrate(ctx))
+	}
+	if err == nil && len(o.Remove) > 0 {
+		err = mayRemove(s, cmd, db, sources, o, yes)
+	}
+	if err != nil {
+		return err
+	}
 	r, err := pushTo(ctx, s.screen, db, sources, o)
 	if foreign, ok := errors.AsType[*push.OriginError](err); ok {
 		return fmt.Errorf("%w; it stays as it is. Push yours under a name of its own with --label NAME, or take its place with --replace %s", err, foreign.Label)
@@ -132,13 +148,53 @@ func mayWrite(err error) error {
 	return err
 }
 
+// mayRemove asks whether the roots that --prune-label names may be removed.
+func mayRemove(s *session, cmd *cobra.Command, db *postgres.DB, sources []source.Source, o *push.Options, yes bool) error {
+	list, err := o.Removable(cmd.Context(), db, sources)
+	if err != nil {
+		return fmt.Errorf("--prune-label: %w (%s lists the roots of a catalog)", err, `"skills store --catalog NAME"`)
+	}
+	yes = yes || o.DryRun
+	if !yes && s.reader() == nil {
+		return &usageError{cmd.CommandPath(), fmt.Errorf("--prune-label would remove %s, which others may have pushed; where nobody can be asked, give --yes too", rootsOf(list))}
+	}
+	if !s.confirmed(yes, "remove %s from %s?", rootsOf(list), db.Name()) {
+		return errReported
+	}
+	return nil
+}
+
+// fewRoots is how many roots are named in one line.
+const fewRoots = 10
+
+// rootsOf names roots with their skills.
+func rootsOf(list []push.Left) string {
+	names := mapped(list, func(l push.Left) string { return fmt.Sprintf("%s (%s)", l.Source, count(l.Skills, "skill")) })
+	if n := len(names); n > fewRoots {
+		names = append(names[:fewRoots], fmt.Sprintf("and %s more", figures.Thousands(n-fewRoots)))
+	}
+	return strings.Join(names, ", ")
+}
+
+// noteLeft says what --prune has left, the roots with one reason in one line.
+func noteLeft(ui *screen, left []push.Left) {
+	for len(left) > 0 {
+		why := left[0].Why
+		var same, others []push.Left
+		for _, l := range left {
+			if l.Why == why {
+				same = append(same, l)
+			} else {
+				others = append(others, l)
+			}
+		}
+		ui.note("--prune leaves %s %s: %s. --prune-label LABEL removes one", count(len(same), "root"), why, rootsOf(same))
+		left = others
+	}
+}
+
 // pushTo pushes sources into a database, with progress bars.
 func pushTo(ctx context.Context, ui *screen, db *postgres.DB, sources []source.Source, o *push.Options) (*push.Result, error) {
-	if !o.DryRun {
-		if err := db.Migrate(ctx); err != nil {
-			return nil, err
-		}
-	}
 	reading, embedding := ui.progress("reading", -1), ui.progress("embedding", 1)
 	o.Found, o.Embedded = reading.step, embedding.set
 	r, err := push.Push(ctx, db, sources, o)
@@ -153,7 +209,7 @@ func pushedSources(s *session, cmd *cobra.Command, settings *config.Settings, o 
 	if err != nil {
 		return nil, err
 	}
-	if len(sources) == 0 {
+	if len(sources) == 0 && len(o.Remove) == 0 {
 		return nil, &usageError{cmd.CommandPath(), errors.New(`there is nothing to push; name a folder with --root, or add one to your configuration with "skills root add"`)}
 	}
 	labels := mapped(sources, func(src source.Source) string { return src.Info().Label })
@@ -166,7 +222,7 @@ func pushedSources(s *session, cmd *cobra.Command, settings *config.Settings, o 
 }
 
 func pushOf(r *push.Result, name string, dryRun bool, took time.Duration) pushResult {
-	out := pushResult{Store: name, DryRun: dryRun, Generation: r.After.Number, TookMS: figures.Milliseconds(took), Shared: r.Shared, Sources: append([]push.Source{}, r.Sources...)}
+	out := pushResult{Store: name, DryRun: dryRun, Generation: r.After.Number, TookMS: figures.Milliseconds(took), Shared: r.Shared, Sources: append([]push.Source{}, r.Sources...), Left: r.Left}
 	if r.Unembedded != nil {
 		out.Unembedded = r.Unembedded.Error()
 	}
@@ -184,12 +240,13 @@ func printPush(ui *screen, out pushResult, r *push.Result) error {
 	}
 	for _, s := range out.Sources {
 		if s.Kept != "" {
-			ui.note("%s was not pushed: %s; the database keeps what it has (--prune without this root removes it)", s.Source, s.Kept)
+			ui.note("%s was not pushed: %s; the database keeps what it has. To remove it, leave it out here and give --prune-label %s", s.Source, s.Kept, s.Source)
 		}
 		if n := len(s.Secrets); n > 0 {
 			ui.note("%s: %s left out that may hold a password or key, such as %s; rename what holds none", s.Source, count(n, "file"), s.Secrets[0])
 		}
 	}
+	noteLeft(ui, out.Left)
 	if out.Unembedded != "" {
 		ui.note("%s; ranking does without these vectors until nearly all are there (the next push goes on)", out.Unembedded)
 	}

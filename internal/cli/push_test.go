@@ -78,7 +78,7 @@ func TestPush(t *testing.T) {
 		t.Errorf("a push without one of its folders prints %q and %q", out, errs)
 	}
 	prints("root:team: 0 added, 0 changed, 0 removed, 1 unchanged, 1 refused\nroot:more: removed, with 1 skill\n  - mail (mail/SKILL.md)\nDB is now at generation 5\n",
-		0, "--root", "team", "--prune")
+		0, "--root", "team", "--prune-label", "root:more", "--yes")
 }
 
 // TestPushForeign: two repositories that push a folder of one name do not replace each other's

@@ -29,24 +29,71 @@ type Place struct {
 	Sub    string // folder at the remote, slash-separated; "" means all of it
 }
 
-// Origin tells repositories apart that push folders of one name. All clones and worktrees of a
-// repository have the same origin, on every machine: a digest of its remote, without
-// credentials, and of the folder in it. A folder without a remote on another machine has one
-// that a random key of this machine makes, which is kept in the folder that state returns. No
-// origin tells a path of this machine.
-func (p Place) Origin(state func() (string, error)) (string, error) {
+// An Origin says which folder of which repository a source comes from. All clones and worktrees
+// of a repository have the same origins, on every machine: digests of its remote, without
+// credentials, and of the folder in it. A repository without a remote on another machine, and a
+// folder in none, have digests that a random key of this machine makes. No origin tells a path of
+// this machine. The zero Origin means that nothing is known.
+type Origin struct {
+	ID         string // of the folder
+	Repository string // of the repository; a folder in none is its own
+
+	checkout string   // folder with all files of the repository; "" means that there is none here
+	parts    []string // what Repository is the digest of
+}
+
+// Origin returns the origin of a place. state returns the folder that keeps the key of this machine.
+func (p Place) Origin(state func() (string, error)) (Origin, error) {
+	var o Origin
 	if p.Remote == "" {
-		p = inRepository(p.Dir)
+		p, o.checkout = inRepository(p.Dir)
 	}
 	if remote, ok := normalRemote(p.Remote); ok {
-		return digest("repository", remote, path.Clean("/"+p.Sub)), nil
+		o.parts = []string{"repository", remote}
+	} else {
+		dir, err := state()
+		if err != nil {
+			return Origin{}, err
+		}
+		key, err := machineKey(dir)
+		if err != nil {
+			return Origin{}, err
+		}
+		o.parts = []string{"machine", key, p.Dir}
 	}
-	dir, err := state()
-	if err != nil {
-		return "", err
+	o.Repository, o.ID = digest(o.parts...), o.at(p.Sub)
+	return o, nil
+}
+
+// at returns the ID of another folder of the repository.
+func (o *Origin) at(sub string) string {
+	return digest(append(slices.Clone(o.parts), path.Clean("/"+sub))...)
+}
+
+// maxFolders is how many folders of a repository are compared with an ID.
+const maxFolders = 100_000
+
+// mayHold reports whether the repository may still have the folder with an ID: it is in the
+// checkout, or what the repository has cannot be seen here.
+func (o *Origin) mayHold(id string) bool {
+	if o.checkout == "" {
+		return true
 	}
-	key, err := machineKey(dir)
-	return digest("machine", key, p.Dir, path.Clean("/"+p.Sub)), err
+	for n, folders := 0, []string{"."}; n < len(folders); n++ {
+		if n == maxFolders || o.at(folders[n]) == id {
+			return true
+		}
+		entries, err := os.ReadDir(filepath.Join(o.checkout, folders[n]))
+		if err != nil {
+			return true
+		}
+		for _, e := range entries {
+			if e.IsDir() && e.Name() != ".git" {
+				folders = append(folders, path.Join(folders[n], e.Name()))
+			}
+		}
+	}
+	return false
 }
 
 // ShortOrigin is what people see of an origin.
@@ -96,11 +143,12 @@ func cutHost(remote string) (host, file string, ok bool) {
 	return remote[:i], remote[i+1:], true
 }
 
-// inRepository returns where a folder of a clone comes from. Worktrees have one origin too.
-func inRepository(dir string) Place {
+// inRepository returns where a folder of a clone comes from, and the folder with all files of the
+// repository; "" means that there is none, as with a sparse checkout. Worktrees have one place too.
+func inRepository(dir string) (p Place, checkout string) {
 	dir = regular.Real(dir)
 	for top := dir; ; top = filepath.Dir(top) {
-		common, err := gitDir(filepath.Join(top, ".git"))
+		own, common, err := gitDirs(filepath.Join(top, ".git"))
 		if err == nil {
 			p := Place{Dir: common}
 			if rel, err := filepath.Rel(top, dir); err == nil {
@@ -108,10 +156,13 @@ func inRepository(dir string) Place {
 			}
 			config, _ := regular.ReadShort(filepath.Join(common, "config"), maxConfig)
 			p.Remote = remoteOf(string(config))
-			return p
+			if _, err := os.Lstat(filepath.Join(own, "info", "sparse-checkout")); err == nil {
+				top = ""
+			}
+			return p, top
 		}
 		if top == filepath.Dir(top) {
-			return Place{Dir: dir}
+			return Place{Dir: dir}, ""
 		}
 	}
 }
@@ -119,24 +170,25 @@ func inRepository(dir string) Place {
 // maxConfig bounds the size of a file of git that is read.
 const maxConfig = 1 << 20
 
-// gitDir returns the folder that all worktrees of a repository share, given ".git" of one.
-func gitDir(git string) (string, error) {
+// gitDirs returns the folder of git of one worktree, and the one that all worktrees of the
+// repository share, given ".git" of that worktree.
+func gitDirs(git string) (own, common string, err error) {
 	if info, err := os.Stat(git); err != nil || info.IsDir() {
-		return git, err
+		return git, git, err
 	}
 	text, err := regular.ReadShort(git, maxConfig)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	own, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
 	if !ok {
-		return "", errors.New("it does not lead to a repository")
+		return "", "", errors.New("it does not lead to a repository")
 	}
 	own = from(filepath.Dir(git), own)
 	if text, err = regular.ReadShort(filepath.Join(own, "commondir"), maxConfig); err != nil {
-		return own, nil // as of a submodule
+		return own, own, nil // as of a submodule
 	}
-	return from(own, strings.TrimSpace(string(text))), nil
+	return own, from(own, strings.TrimSpace(string(text))), nil
 }
 
 // from returns a path that may start at a folder.
@@ -208,25 +260,31 @@ func makeKey(name string) error {
 	return err
 }
 
-// An OriginError means that the catalog has a source of this label from another repository or
-// machine.
+// An OriginError means that the catalog has a source of this label from elsewhere.
 type OriginError struct {
 	Label    string
-	Has, Own string // origins
+	Has, Own string // IDs of origins; "" means unknown
 	Skills   int    // that the catalog has of it
+	Folder   bool   // it is from another folder of the same repository
 }
 
 func (e *OriginError) Error() string {
-	return fmt.Sprintf("the catalog has %s from another repository or machine (origin %s, this is %s), with %s", e.Label, ShortOrigin(e.Has), cmp.Or(ShortOrigin(e.Own), "unknown"), figures.Count(e.Skills, "skill"))
+	where := "another repository or machine"
+	if e.Folder {
+		where = "another folder of this repository"
+	}
+	return fmt.Sprintf("the catalog has %s from %s (origin %s, this is %s), with %s", e.Label, where, cmp.Or(ShortOrigin(e.Has), "unknown"), cmp.Or(ShortOrigin(e.Own), "unknown"), figures.Count(e.Skills, "skill"))
 }
 
-// checkOrigin fails if the catalog has a source from elsewhere that is not to be replaced.
+// checkOrigin fails if the catalog has a source from elsewhere that is not to be replaced. A
+// folder that has moved in its repository takes the place of what it was.
 func (p *pusher) checkOrigin(ctx context.Context, r store.Reader, label string) error {
 	s, err := sourceOf(ctx, r, label)
 	own := p.Origins[label]
-	if err != nil || s.Origin == "" || s.Origin == own || slices.Contains(p.Replace, label) {
+	same := s.Repository != "" && s.Repository == own.Repository
+	if err != nil || s.Origin == "" || s.Origin == own.ID || slices.Contains(p.Replace, label) || same && !own.mayHold(s.Origin) {
 		return err
 	}
 	known, err := r.Known(ctx, s.Row, nil)
-	return errors.Join(err, &OriginError{label, s.Origin, own, len(known)})
+	return errors.Join(err, &OriginError{label, s.Origin, own.ID, len(known), same})
 }

@@ -103,10 +103,10 @@ func TestOrigin(t *testing.T) {
 	origin := func(state string, p Place) string {
 		t.Helper()
 		got, err := p.Origin(func() (string, error) { return state, nil })
-		if err != nil || len(got) != 32 {
-			t.Fatalf("%+v: %q, %v", p, got, err)
+		if err != nil || len(got.ID) != 32 || len(got.Repository) != 32 || got.ID == got.Repository {
+			t.Fatalf("%+v: %+v, %v", p, got, err)
 		}
-		return got
+		return got.ID
 	}
 	in := func(dir string, names ...string) Place {
 		return Place{Dir: filepath.Join(append([]string{dir}, names...)...)}

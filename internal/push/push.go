@@ -39,11 +39,12 @@ type Options struct {
 	Full       bool           // write every skill anew, as after an update of this program
 	Cache      index.Cache    // of vectors, see index.Options; nil means none
 	Memory     string         // folder in which this machine keeps what it has read; "" means that each skill is read
-	Prune      bool           // remove the sources of the catalog that are not pushed
+	Prune      bool           // remove the sources that the repositories of the pushed ones had and have no more
 	DryRun     bool           // find out what would change, and change nothing
 
-	Origins map[string]string // of the sources, by label, see Place
+	Origins map[string]Origin // of the sources, by label, see Place
 	Replace []string          // labels of sources to push although the catalog has them from another origin
+	Remove  []string          // labels of sources of the catalog to remove, whoever has pushed them
 
 	Found    func()                // called for each SKILL.md that is found; nil means that nothing is called
 	Embedded func(done, total int) // called after each batch of vectors; nil means that nothing is called
@@ -53,6 +54,7 @@ type Options struct {
 type Result struct {
 	Before, After store.Generation
 	Sources       []Source // in the order of their precedence, then those that were removed
+	Left          []Left   // what Prune has not removed, though it was not pushed
 
 	// Unembedded says why some texts have no vectors yet: the embedder has failed. nil means
 	// that all have.
@@ -82,6 +84,13 @@ type Source struct {
 	Report     index.Report    `json:"-"` // of the index
 }
 
+// A Left is a source that pruning leaves in the catalog.
+type Left struct {
+	Source string `json:"source"`
+	Skills int    `json:"skills"`
+	Why    string `json:"why"` // where it is from: "from another repository or machine"
+}
+
 // report takes over what the index has done.
 func (r *Source) report(did index.Report) {
 	r.Source, r.Found, r.Refused, r.Unreadable, r.Complete, r.Problems = did.Source, did.Found, did.Refused, did.Unreadable, did.Complete, did.Problems
@@ -96,9 +105,9 @@ type Skill struct {
 
 // Push brings the catalog in step with the sources, each in a transaction of its own. A source
 // that cannot be read, or that is empty although the catalog has skills of it, is kept as it
-// was, see Source.Kept. Sources that are not pushed stay, unless o says otherwise. If the
-// catalog has one of the sources from another origin, Push fails with an OriginError and
-// pushes none; a source without an origin gets the first one that comes. When Push fails
+// was, see Source.Kept. Sources that are not pushed stay, but for those that Options.Prune and
+// Options.Remove name. If the catalog has one of the sources from another origin, Push fails with an OriginError and
+// pushes none; a source without an origin gets the first one that comes with a skill of it. When Push fails
 // later, the sources before have been pushed; the next Push does the rest. A dry run against
 // a catalog that does not exist compares with an empty one.
 func Push(ctx context.Context, st Store, sources []source.Source, o *Options) (*Result, error) {
@@ -126,12 +135,12 @@ func Push(ctx context.Context, st Store, sources []source.Source, o *Options) (*
 		}
 		r.Sources = append(r.Sources, one)
 	}
-	if p.Prune {
-		pruned, err := p.prune(ctx, list)
+	if p.Prune || len(p.Remove) > 0 {
+		pruned, left, err := p.prune(ctx, list)
 		if err != nil {
 			return r, fmt.Errorf("removing sources that are not pushed: %w", err)
 		}
-		r.Sources = append(r.Sources, pruned...)
+		r.Sources, r.Left = append(r.Sources, pruned...), left
 	}
 	if !p.DryRun {
 		x := index.New(st, p.Embedder, &index.Options{Inline: p.Inline, Fallback: p.Fallback, Contextual: p.Contextual, Cache: p.Cache})
@@ -203,8 +212,11 @@ func (s *pushed) sync(ctx context.Context, st store.Store, priority int) error {
 	if err := s.checkOrigin(ctx, st, s.label); err != nil { // somebody may have pushed it just now
 		return err
 	}
-	var err error
-	if s.before, err = known(ctx, st, s.label); err != nil {
+	old, err := sourceOf(ctx, st, s.label)
+	if err == nil && old.Row != 0 {
+		s.before, err = st.Known(ctx, old.Row, nil)
+	}
+	if err != nil {
 		return err
 	}
 	if s.Full {
@@ -218,7 +230,8 @@ func (s *pushed) sync(ctx context.Context, st store.Store, priority int) error {
 	if s.Inline && !s.DryRun {
 		o.Inline, e = true, s.Embedder
 	}
-	at := store.Source{Label: s.label, Priority: priority, Origin: s.Origins[s.label]}
+	from := s.Origins[s.label]
+	at := store.Source{Label: s.label, Priority: priority, Origin: from.ID, Repository: from.Repository}
 	did, err := index.New(&joined{st, s}, e, &o).Sync(ctx, at, s.refs(ctx))
 	if s.result.report(did); err != nil {
 		return err
@@ -236,6 +249,9 @@ func (s *pushed) sync(ctx context.Context, st store.Store, priority int) error {
 	maps.DeleteFunc(after, func(_ string, k store.Known) bool { return s.gone[k.Row] })
 	maps.Copy(after, s.puts)
 	s.result.compare(s.before, after)
+	if n := len(s.before); n > 0 && len(s.result.Removed) == n && old.Origin == "" && from.ID != "" && !slices.Contains(s.Replace, s.label) {
+		return &OriginError{Label: s.label, Own: from.ID, Skills: n}
+	}
 	if s.DryRun {
 		return errUndo
 	}
@@ -262,15 +278,6 @@ func sourceOf(ctx context.Context, r store.Reader, label string) (store.Source, 
 		}
 	}
 	return store.Source{}, err
-}
-
-// known returns what the catalog knows about the skills of a source, by path.
-func known(ctx context.Context, r store.Reader, label string) (map[string]store.Known, error) {
-	s, err := sourceOf(ctx, r, label)
-	if err != nil || s.Row == 0 {
-		return nil, err
-	}
-	return r.Known(ctx, s.Row, nil)
 }
 
 // forget makes index write all skills of a source anew.
@@ -305,40 +312,4 @@ func (r *Source) compare(before, after map[string]store.Known) {
 			return cmp.Or(strings.Compare(path.Dir(a.Path), path.Dir(b.Path)), strings.Compare(a.Path, b.Path))
 		})
 	}
-}
-
-// prune removes the sources that are not in the list, in one transaction.
-func (p *pusher) prune(ctx context.Context, list []source.Source) (pruned []Source, err error) {
-	var labels []string
-	for _, src := range list {
-		labels = append(labels, src.Info().Label)
-	}
-	err = p.store.Join(ctx, func(st store.Store) error {
-		pruned = nil
-		sources, err := st.Sources(ctx)
-		if err != nil {
-			return err
-		}
-		for _, src := range sources {
-			if slices.Contains(labels, src.Label) {
-				continue
-			}
-			before, err := known(ctx, st, src.Label)
-			if err != nil {
-				return err
-			}
-			one := Source{Pruned: true}
-			one.report(index.Report{Source: src.Label, Removed: len(before), Complete: true})
-			one.compare(before, nil)
-			pruned = append(pruned, one)
-		}
-		if p.DryRun || len(pruned) == 0 {
-			return errUndo
-		}
-		return index.New(st, nil, nil).Retain(ctx, labels)
-	})
-	if errors.Is(err, errUndo) {
-		err = nil
-	}
-	return pruned, err
 }

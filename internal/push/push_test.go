@@ -196,12 +196,17 @@ func TestSources(t *testing.T) {
 
 	before := does(t, st, nil, at(t, a, "a", 2)) // the priority changes
 	want(t, "push of one", before, "a: 0 files")
-	trial := does(t, st, &push.Options{Prune: true, DryRun: true}, at(t, a, "a", 2))
+	left := does(t, st, &push.Options{Prune: true}, at(t, a, "a", 2))
+	want(t, "pruning by who knows", left, "a: 0 files")
+	if diff := cmp.Diff([]push.Left{{Source: "b", Skills: 2, Why: "from a repository that is not known"}}, left.Left); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+	trial := does(t, st, &push.Options{Remove: []string{"b"}, DryRun: true}, at(t, a, "a", 2))
 	want(t, "dry run", trial, "a: 0 files", "b: -ocr/SKILL.md -pdf/SKILL.md 0 files pruned")
 	if list, _ := st.Sources(t.Context()); len(list) != 2 || trial.After != before.After {
 		t.Errorf("a dry run left %v", list)
 	}
-	want(t, "pruning", does(t, st, &push.Options{Prune: true}, at(t, a, "a", 2)), "a: 0 files", "b: -ocr/SKILL.md -pdf/SKILL.md 0 files pruned")
+	want(t, "removing", does(t, st, &push.Options{Remove: []string{"b"}}, at(t, a, "a", 2)), "a: 0 files", "b: -ocr/SKILL.md -pdf/SKILL.md 0 files pruned")
 	if list, _ := st.Sources(t.Context()); len(list) != 1 || list[0].Label != "a" {
 		t.Errorf("after pruning: %v", list)
 	}
@@ -354,9 +359,13 @@ func TestForeign(t *testing.T) {
 	st := memorytest.New()
 	ours, theirs := at(t, folder(t, files()), "root:skills", 1), at(t, folder(t, map[string]string{"pdf/SKILL.md": doc("pdf"), "x/SKILL.md": doc("x")}), "root:skills", 1)
 	by := func(origin string) *push.Options {
-		return &push.Options{Origins: map[string]string{"root:skills": origin, "mine": origin}}
+		own := push.Origin{ID: origin, Repository: origin}
+		return &push.Options{Origins: map[string]push.Origin{"root:skills": own, "mine": own}}
 	}
 	does(t, st, nil, ours)
+	if _, err := push.Push(t.Context(), st, []source.Source{at(t, folder(t, map[string]string{"x/SKILL.md": doc("x")}), "root:skills", 1)}, by("two")); err == nil || !strings.Contains(err.Error(), "(origin unknown, this is two), with 3 skills") {
+		t.Errorf("what has none of the skills takes their place: %v", err)
+	}
 	before := does(t, st, by("one"), ours) // the first that comes
 	want(t, "with an origin", before, "root:skills: 0 files")
 	if again := does(t, st, by("one"), ours); again.After != before.After {

@@ -36,7 +36,7 @@ func (o *Options) From(s *config.Settings, dir string, warn func(error)) ([]sour
 		return nil, err
 	}
 	sources := slices.DeleteFunc(all, func(src source.Source) bool { return src.Info().Kind != source.KindRoot })
-	o.Origins = make(map[string]string)
+	o.Origins = make(map[string]Origin)
 	for _, src := range sources {
 		place := Place{Dir: src.Info().Root}
 		for _, r := range s.Remotes() {

@@ -28,7 +28,10 @@ func (t *tx) PutSource(s store.Source) (int64, error) {
 	t.changed = true
 	for row, old := range t.c.sources {
 		if old.Label == s.Label {
-			s.Row, s.Walked, s.Identity, s.Origin = row, old.Walked, "", cmp.Or(s.Origin, old.Origin)
+			s.Row, s.Walked, s.Identity = row, old.Walked, ""
+			if s.Origin == "" {
+				s.Origin, s.Repository = old.Origin, old.Repository
+			}
 			if s.Root == old.Root {
 				s.Identity = old.Identity
 			}

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -100,7 +99,10 @@ func (t *Tx) PutSource(s store.Source) (int64, error) {
 		if old.Label != s.Label {
 			continue
 		}
-		s.Row, s.Walked, s.Origin = old.Row, old.Walked, cmp.Or(s.Origin, old.Origin)
+		s.Row, s.Walked = old.Row, old.Walked
+		if s.Origin == "" {
+			s.Origin, s.Repository = old.Origin, old.Repository
+		}
 		if s.Root == old.Root {
 			s.Identity = old.Identity
 		}
@@ -122,7 +124,7 @@ func (t *Tx) writeSource(s store.Source) error {
 	t.w.kept.sources[s.Row] = s
 	_, err := t.exec("put_source", pgx.NamedArgs{
 		"source": s.Row, "label": []byte(s.Label), "root": []byte(s.Root), "priority": s.Priority,
-		"walked": s.Walked, "identity": []byte(s.Identity), "away": s.Away, "origin": []byte(s.Origin),
+		"walked": s.Walked, "identity": []byte(s.Identity), "away": s.Away, "origin": []byte(s.Origin), "repository": []byte(s.Repository),
 	})
 	return err
 }

@@ -55,7 +55,7 @@ func joinChecks() []sharedCheck {
 		{"JoinRollBack", "A Join whose function fails or panics, or whose context has ended, leaves nothing behind, and the next one can begin.", testJoinRollBack},
 		{"JoinSavepoint", "An Update that fails inside a Join undoes only what it did itself.", testJoinSavepoint},
 		{"OneJoin", "Of all processes, only one may run the function of a Join or an Update at a time, and no change may be lost.", testOneJoin},
-		{"Origin", "A source keeps its origin until another one is put.", testOrigin},
+		{"Origin", "A source keeps its origin and its repository until others are put.", testOrigin},
 		{"ReadOnly", "Who may only read can read everything, and whatever writes fails with ErrReadOnly.", testReadOnly},
 		{"Hostile", "Names and texts are kept byte by byte, whatever they hold.", testHostile},
 	}
@@ -155,20 +155,24 @@ func testJoinSavepoint(t *testing.T, s Shared, _ Opener) {
 }
 
 func testOrigin(t *testing.T, s Shared, open Opener) {
+	type origin struct{ ID, Repository string }
+	first := origin{"\xff one", "\xfe of it"}
 	for _, step := range []struct {
 		put  store.Source
-		want string
+		want origin
 	}{
-		{store.Source{Label: "a"}, ""},
-		{store.Source{Label: "a", Origin: "\xff one"}, "\xff one"},
-		{store.Source{Label: "a", Priority: 3, Away: true}, "\xff one"},
-		{store.Source{Label: "b", Origin: "two"}, "\xff one"},
-		{store.Source{Label: "a", Origin: "two"}, "two"},
+		{store.Source{Label: "a"}, origin{}},
+		{store.Source{Label: "a", Origin: first.ID, Repository: first.Repository}, first},
+		{store.Source{Label: "a", Priority: 3, Away: true}, first},
+		{store.Source{Label: "b", Origin: "two", Repository: "of two"}, first},
+		{store.Source{Label: "a", Origin: "two", Repository: "of two"}, origin{"two", "of two"}},
+		{store.Source{Label: "a", Origin: "two", Repository: "of one"}, origin{"two", "of one"}},
+		{store.Source{Label: "a", Origin: "three"}, origin{"three", ""}},
 	} {
 		Update(t, s, func(tx store.Tx) error { _, err := tx.PutSource(step.put); return err })
 		Update(t, s, func(tx store.Tx) error { return tx.Walked(sourceRow(t, s, "a"), 7, "x") })
 		sources, err := open(true).Sources(t.Context())
-		wants(t, "origin", step.want)(sources[0].Origin, err)
+		wants(t, "origin", step.want)(origin{sources[0].Origin, sources[0].Repository}, err)
 	}
 }
 

@@ -1,4 +1,5 @@
-INSERT INTO repertoire.sources (catalog, id, label, root, priority, walked, identity, away, origin)
-VALUES (@catalog, @source, @label, @root, @priority, @walked, @identity, @away, @origin)
+INSERT INTO repertoire.sources (catalog, id, label, root, priority, walked, identity, away, origin, repository)
+VALUES (@catalog, @source, @label, @root, @priority, @walked, @identity, @away, @origin, @repository)
 ON CONFLICT (catalog, id) DO UPDATE SET root = excluded.root, priority = excluded.priority,
-  walked = excluded.walked, identity = excluded.identity, away = excluded.away, origin = excluded.origin
+  walked = excluded.walked, identity = excluded.identity, away = excluded.away, origin = excluded.origin,
+  repository = excluded.repository
