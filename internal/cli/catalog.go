@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -188,7 +190,11 @@ func (s *session) ask(ctx context.Context, limit time.Duration, args []string, d
 		return err
 	}
 	defer c.Close()
-	return do(ctx, s, c, args)
+	err = do(ctx, s, c, args)
+	if missing, ok := errors.AsType[*search.NotFoundError](err); ok && c.agent == nil {
+		return cmp.Or(doctor.WhyRefused(ctx, c.Catalog, missing.ID), err)
+	}
+	return err
 }
 
 // refresh brings an open catalog up to date: a new one completely, any other as far as

@@ -14,6 +14,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
@@ -232,16 +233,34 @@ func printIndex(ctx context.Context, ui *screen, c *catalog, reports []repertoir
 	if !ui.quiet {
 		text += lineOf("ranking: %s", mode) + lineOf("catalog: %s", c.Path())
 	}
-	err = ui.printText(text)
-	for _, p := range total.Problems {
-		if p.Rule == "skill-at-top" {
-			ui.note("%s: %s; %s", p.Path, p.Message, p.Hint)
-		}
+	if err = ui.printText(text); err == nil && !ui.quiet {
+		err = noteLeftOut(ctx, ui, c, reports)
 	}
 	// Once: who has seen them need not see them with every index.
 	first := total.Added > 0 && total.Unchanged+total.Changed+total.Removed == 0
 	if problems := len(total.Problems); problems > 0 && (first || ui.verbose) {
 		ui.note("%s found in the skills; \"skills doctor\" shows what matters", count(problems, "problem"))
+	}
+	return err
+}
+
+// noteLeftOut names the first skills that are refused, and the first things that somebody may
+// mean as skills and that are none.
+func noteLeftOut(ctx context.Context, ui *screen, c *catalog, reports []repertoire.Report) error {
+	const most = 3
+	refused, err := doctor.Refused(ctx, c.Catalog)
+	for _, f := range refused[:min(most, len(refused))] {
+		ui.note("%v", &doctor.RefusedError{Finding: f})
+	}
+	if more := len(refused) - most; more > 0 {
+		ui.note("… and %s more that are refused; \"skills doctor\" counts them, --all shows each", figures.Thousands(more))
+	}
+	over := doctor.PassedOver(c.Config().Sources, reports)
+	for _, p := range over[:min(most, len(over))] {
+		ui.note("%s: %s; %s", p.Path, p.Message, p.Hint)
+	}
+	if more := len(over) - most; more > 0 {
+		ui.note("… and %s more that are no skills of their own; \"skills doctor --all\" shows each", figures.Thousands(more))
 	}
 	return err
 }

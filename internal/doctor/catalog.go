@@ -134,7 +134,7 @@ func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, o Options
 	for _, report := range o.Reports {
 		for _, p := range report.Problems {
 			if !seen[p] {
-				d.add(report.Source, "", p, d.refuses(p))
+				d.add(report.Source, "", p, isRefusal(p))
 			}
 		}
 	}
@@ -150,15 +150,10 @@ func (d *diagnosis) indexed(ctx context.Context, c *repertoire.Catalog) (map[ski
 	seen := make(map[skill.Problem]bool)
 	for _, r := range reported {
 		seen[r.Problem] = true
-		d.add(r.Source, "", r.Problem, d.refuses(r.Problem))
+		d.add(r.Source, "", r.Problem, isRefusal(r.Problem))
 	}
 	_, d.report.Skills, err = c.Size(ctx)
 	return seen, err
-}
-
-// refuses reports whether a skill is refused because of a problem: there is none in its folder.
-func (d *diagnosis) refuses(p skill.Problem) bool {
-	return p.Severity == skill.Error && d.byFolder[folderOf(p.Path)] == ""
 }
 
 // held reports skills that are held back from everybody, and returns the others.
