@@ -28,6 +28,8 @@ func (s *setupRun) carryOut(ctx context.Context, plan *setup.Plan) error {
 	if write {
 		failed = plan.Apply(s.env)
 		result.Written, result.Changes = failed == nil, plan.Changes
+	} else if !s.dryRun {
+		failed = plan.Apply(s.env) // which forgets what is gone, and writes no file of a client
 	}
 	if !s.json {
 		s.printChanges(result)
@@ -139,6 +141,11 @@ func (s *setupRun) printNext(r setupResult) {
 			if done[c.Name] && text != "" && s.listing == "" && (text == c.After || s.Scope == client.Project) {
 				s.note("%s: %s", c.Title, text)
 			}
+		}
+	}
+	for _, st := range setup.Scan(s.env) {
+		if st.Off != nil && done[st.Client.Name] {
+			s.note("%s runs no hook: %s in %s", st.Client.Title, st.Off.Setting, st.Off.File)
 		}
 	}
 	if slices.ContainsFunc(r.Files, func(f setupFile) bool { return f.Backup != "" }) {

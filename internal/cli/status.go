@@ -32,7 +32,9 @@ than a moment ("skills doctor") is not checked.
 --json prints an object with
   clients   those on this machine and those that are set up: client, title,
             found (on this machine), mcp and hook (whether they are set up),
-            server (the host that it asks, if it does not ask this machine)
+            server (the host that it asks, if it does not ask this machine),
+            off (file and setting with which it runs no hook), lost (what setup
+            wrote and somebody else has removed: kind, scope, file)
   skills    number of offered skills, or of found ones while nothing is indexed
   held      number of further skills, such as shadowed and disabled ones
   sources   places with skills, the first wins: source (its label), kind,
@@ -234,6 +236,14 @@ func (s statusScreen) clients() []line {
 	}
 	if len(idle) > 0 {
 		lines = append(lines, s.lines("", "found, but not set up: "+titles(idle))...)
+	}
+	for _, c := range s.Clients {
+		if c.Off != nil {
+			lines = append(lines, s.lines("", fmt.Sprintf("%s runs no hook: %s in %s", c.Title, c.Off.Setting, c.Off.File))...)
+		}
+		for _, l := range c.Lost {
+			lines = append(lines, s.lines("", fmt.Sprintf("%s: its %s is gone from %s; \"%s setup %s\" writes it again", c.Title, kindName(l.Kind), l.File, s.program, l.Client))...)
+		}
 	}
 	return lines
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	_ "embed"
+	"slices"
 	"sync"
 )
 
@@ -53,11 +54,10 @@ func claude() Client {
 	return Client{Name: "claude", Title: "Claude Code", Home: dir, Bins: []string{"claude"}, After: afterRestart,
 		Folders: []string{".claude"}, Skills: paths(dir.below("skills")), ProjectVar: "CLAUDE_PROJECT_DIR",
 		Commands: Places{paths(dir.below("commands")), paths(project(".claude/commands"))},
-		Plugins: recordedPlugins(dir, on("windows", fixed(`C:\Program Files\ClaudeCode\managed-settings.json`),
-			on("darwin", fixed("/Library/Application Support/ClaudeCode/managed-settings.json"), fixed("/etc/claude-code/managed-settings.json")))),
-		MCP: MCP{Files: Places{paths(own), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio, Remote: remote(Object{{"type", "http"}}, "url", "${VAR}")},
+		Plugins:  recordedPlugins(dir, claudeManaged().below("managed-settings.json")),
+		MCP:      MCP{Files: Places{paths(own), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio, Remote: remote(Object{{"type", "http"}}, "url", "${VAR}")},
 		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash, Mark: "/",
-			Handler: commandSeconds, Lines: []string{"command"},
+			Handler: commandSeconds, Lines: []string{"command"}, Switches: claudeSwitches(paths(settings.User[0], settings.Project[0], local)),
 			Events: []Event{
 				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + claudeFields + `,"prompt_id":` + MarkTurn + samplePrompt + `}`},
 				// A person has called a skill or a command: UserPromptSubmit comes as well.
@@ -87,6 +87,7 @@ func codex() Client {
 		MCP: MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare, Remote: bearerVariable},
 		Hook: &Hook{Arg: "codex", Files: Places{paths(dir.below("hooks.json")), paths(project(".codex/hooks.json"))}, Groups: true, Windows: CmdExe, Mark: "$",
 			Handler: commandSeconds, Lines: []string{"command", "command_windows"}, Approvals: dir.below("config.toml"),
+			Switches: codexSwitches(dir.below("config.toml"), project(".codex/config.toml")),
 			Events: []Event{
 				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + codexFields + `,"turn_id":` + MarkTurn + samplePrompt + `}`},
 				{Name: "SessionStart", Kind: Start, Answer: wrapped, Sample: `{` + codexFields + sampleSource + `}`},
@@ -105,7 +106,8 @@ func gemini() Client {
 		Folders: []string{".gemini"}, Skills: paths(dir.below("skills")),
 		MCP: MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare, Remote: remote(nil, "httpUrl", "${VAR}")},
 		Hook: &Hook{Arg: "gemini", Files: settings, Groups: true, Windows: PowerShell,
-			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true,
+			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true, Switches: geminiSwitches(slices.Concat(settings.User, settings.Project),
+				variable("GEMINI_CLI_SYSTEM_SETTINGS_PATH", managed(`C:\ProgramData\gemini-cli\settings.json`, "/Library/Application Support/GeminiCli/settings.json", "/etc/gemini-cli/settings.json")), hookName),
 			Events: []Event{
 				{Name: "BeforeAgent", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + geminiFields + samplePrompt + `}`},
 				{Name: "AfterTool", Kind: Tool, SetUp: true, Matcher: "activate_skill|.*read_skill", NoMCP: "activate_skill"},
@@ -126,7 +128,8 @@ func qwen() Client {
 		Folders: []string{shared, ".qwen"}, Skills: paths(dir.below("skills"), home(shared+"/skills")),
 		MCP: MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare, Remote: remote(nil, "httpUrl", "${VAR}")},
 		Hook: &Hook{Arg: "qwen", Files: settings, Groups: true, Windows: CmdExe, Mark: "/",
-			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true,
+			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true, Switches: geminiSwitches(slices.Concat(settings.User, settings.Project),
+				variable("QWEN_CODE_SYSTEM_SETTINGS_PATH", managed(`C:\ProgramData\qwen-code\settings.json`, "/Library/Application Support/QwenCode/settings.json", "/etc/qwen-code/settings.json")), hookName),
 			Events: []Event{
 				// After each tool it comes again, with an empty prompt.
 				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + qwenFields + `,"prompt_id":` + MarkTurn + samplePrompt + `}`},
@@ -163,7 +166,7 @@ func copilot() Client {
 		MCP: MCP{Files: Places{paths(dir.below("mcp-config.json")), paths(project(".github/mcp.json"))}, Key: []string{"mcpServers"}, Entry: localTools, Remote: remote(Object{{"type", "http"}}, "url", "${VAR}", Member{"tools", []string{"*"}}),
 			Instead: "claude"},
 		Hook: &Hook{Arg: "copilot", Files: Places{paths(dir.below("hooks/skills.json")), paths(project(".github/hooks/skills.json"))}, Top: Object{{"version", 1}}, Windows: PowerShell, Mark: "/",
-			Handler: perShell, Lines: []string{"bash", "powershell", "command"},
+			Handler: perShell, Lines: []string{"bash", "powershell", "command"}, Switches: copilotSwitches(dir),
 			Events: []Event{
 				{Name: "userPromptTransformed", Kind: Prompt, Field: "transformedPrompt", Answer: `{"modifiedTransformedPrompt":` + MarkPrompt + `}`, SetUp: true,
 					Sample: `{` + copilotFields + samplePrompt + `,"transformedPrompt":` + MarkPrompt + `}`},
@@ -186,8 +189,9 @@ func vscode() Client {
 		MCP: MCP{Files: Places{paths(dir.below("mcp.json")), paths(project(".vscode/mcp.json"))}, Key: []string{"servers"}, Entry: stdio, Remote: remote(Object{{"type", "http"}}, "url", "${env:VAR}")},
 		Hook: &Hook{Arg: SessionStart, Files: Places{paths(copilotHome().below("hooks/skills-vscode.json")), paths(project(".github/hooks/skills-vscode.json"))}, Windows: CmdExe,
 			Handler: commandSeconds, Lines: []string{"command", "windows", "linux", "osx"},
-			Events: []Event{{Name: "SessionStart", Kind: Start, Answer: wrapped, SetUp: true, Sample: `{` + vscodeFields + sampleSource + `}`}},
-			Drops:  func(_ string, has func(string) bool) bool { return has("hookEventName") }}}
+			Switches: []Switch{{Files: paths(dir.below("settings.json"), project(".vscode/settings.json")), Key: []string{"chat.useHooks"}, Off: false}},
+			Events:   []Event{{Name: "SessionStart", Kind: Start, Answer: wrapped, SetUp: true, Sample: `{` + vscodeFields + sampleSource + `}`}},
+			Drops:    func(_ string, has func(string) bool) bool { return has("hookEventName") }}}
 }
 
 func openCode() Client {

@@ -74,8 +74,11 @@ func commandSeconds(_, line string) Object {
 	return Object{{"type", "command"}, {"command", line}, {"timeout", 5}}
 }
 
+// hookName is the name of our hooks where hooks have one.
+const hookName = "skills"
+
 func namedMilliseconds(_, line string) Object {
-	return Object{{"name", "skills"}, {"type", "command"}, {"command", line}, {"timeout", 5000}}
+	return Object{{"name", hookName}, {"type", "command"}, {"command", line}, {"timeout", 5000}}
 }
 
 func perShell(os, line string) Object {

@@ -23,6 +23,9 @@ type Hook struct {
 	// has approved.
 	Approvals Path
 
+	// Switches are the settings that keep the client from running hooks.
+	Switches []Switch
+
 	Events []Event
 	Tools  Tools
 	// Mark stands before the name of a skill that a prompt tells the client to load: "/" at

@@ -17,7 +17,7 @@ import (
 func Check(env *Env, statuses []Status, skills []Listed) []skill.Problem {
 	var found []skill.Problem
 	for _, st := range statuses {
-		found = append(found, env.checkClient(st)...)
+		found = slices.Concat(found, env.checkClient(st), checkHooks(st))
 	}
 	for _, double := range doublesOf(statuses) {
 		found = append(found, skill.Problem{Rule: "client-twice", Severity: skill.Warning, Path: double.File, Message: double.Message})

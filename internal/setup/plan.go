@@ -61,7 +61,8 @@ type Plan struct {
 	Edits    []*Edit  // of files that will be changed
 	Warnings []string // of what is then there twice
 
-	files map[string]*Edit // by real path, also those without a change
+	files     map[string]*Edit // by real path, also those without a change
+	forgotten []Lost           // that were to be removed, and are gone already
 }
 
 // planner makes a plan.
@@ -137,6 +138,9 @@ func (p *planner) add(c Change) {
 		c.Snippet = "" // by hand it must not be put there either
 	case c.Action == Refused && p.plan.files[regular.Real(c.File)] != nil:
 		p.plan.files[regular.Real(c.File)].rollback()
+	}
+	if c.Action == Absent && p.record.Files[regular.Real(c.File)] != nil {
+		p.plan.forgotten = append(p.plan.forgotten, Lost{c.Client, c.Kind, c.Scope, c.File})
 	}
 	p.plan.Changes = append(p.plan.Changes, c)
 }

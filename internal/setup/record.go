@@ -84,7 +84,7 @@ var errChanged = errors.New("it has changed meanwhile; nothing was written to it
 
 // Apply writes the files of a plan. It keeps a backup of each file.
 func (p *Plan) Apply(env *Env) error {
-	if len(p.Edits) == 0 {
+	if len(p.Edits)+len(p.forgotten) == 0 {
 		return nil
 	}
 	lock := flock.New(filepath.Join(env.State, "setup.lock"))
@@ -102,6 +102,9 @@ func (p *Plan) Apply(env *Env) error {
 			errs = append(errs, fmt.Errorf("writing %s: %w", ed.Shown, err))
 			p.refuse(ed, err)
 		}
+	}
+	for _, l := range p.forgotten {
+		rec.forget(l)
 	}
 	data, err := json.MarshalIndent(rec, "", "  ")
 	if err == nil {
@@ -189,9 +192,7 @@ func (ed *Edit) write(env *Env, rec *record) error {
 		r.Made = append(r.Made, at.Names())
 	}
 	ed.noteListed(r)
-	r.Commands = append(r.Commands, ed.commands...)
-	slices.Sort(r.Commands)
-	r.Commands = slices.Compact(r.Commands)
+	r.Commands = env.present(ed, append(r.Commands, ed.commands...))
 	rec.Files[ed.File] = r
 	if !env.anyOurs(ed, rec) {
 		delete(rec.Files, ed.File)

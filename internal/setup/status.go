@@ -40,6 +40,8 @@ type Status struct {
 	Installed     bool
 	Registrations []Registration // one for each server and each file with hooks
 	Problems      []FileProblem
+	Lost          []Lost // entries that setup has written, and that are no longer there
+	Off           *Off   // why the client runs no hook; nil if nothing says so
 }
 
 // A FileProblem is a file of a client that cannot be read.
@@ -134,10 +136,21 @@ func (e *Env) anyOurs(ed *Edit, rec *record) bool {
 }
 
 // Scan returns the status of all clients.
-func Scan(env *Env) []Status { return scan(env, client.All(), readTree) }
+func Scan(env *Env) []Status { return ScanOf(env, client.All()) }
 
 // ScanOf returns the status of some clients.
-func ScanOf(env *Env, clients []client.Client) []Status { return scan(env, clients, readTree) }
+func ScanOf(env *Env, clients []client.Client) []Status {
+	all := scan(env, clients, readTree)
+	rec, _ := readRecord(env.State) // a damaged one is reported by whoever writes
+	for i := range all {
+		st := &all[i]
+		st.Off = env.hooksOff(st.Client.Hook)
+		if rec != nil && st.Installed {
+			st.Lost = env.lost(st, rec)
+		}
+	}
+	return all
+}
 
 // scan reads each file once: some files are large, and some hold both MCP servers and
 // hooks.

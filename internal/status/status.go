@@ -45,6 +45,9 @@ type Client struct {
 	MCP    bool   `json:"mcp"`              // its MCP server is set up
 	Hook   bool   `json:"hook"`             // its hook is set up
 	Server string `json:"server,omitempty"` // host of the server that it asks; "" means the catalog of this machine
+
+	Off  *setup.Off   `json:"off,omitempty"`  // the setting with which it runs no hook; nil if there is none, or no hook
+	Lost []setup.Lost `json:"lost,omitempty"` // what setup wrote, and somebody else has removed
 }
 
 // SetUp reports whether the client uses the catalog.
@@ -166,6 +169,9 @@ func clientsOf(statuses []setup.Status) []Client {
 			c.MCP = c.MCP || r.Kind == setup.MCP && !r.Gone
 			c.Hook = c.Hook || r.Kind == setup.Hook && !r.Gone
 			c.Server = cmp.Or(c.Server, r.Host())
+		}
+		if c.Lost = st.Lost; c.Hook {
+			c.Off = st.Off
 		}
 		if c.Found || len(st.Registrations) > 0 {
 			clients = append(clients, c)
