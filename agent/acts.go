@@ -104,6 +104,7 @@ func (s *acts) run(ctx context.Context, name string, r sandbox.Request) (sandbox
 	if err != nil {
 		return sandbox.Result{}, s.failed("", name, err)
 	}
+	r.Command, r.Args = inFolder(r.Command), each(r.Args, inFolder) // commands run in the folder of the skill
 	if err := s.allow(ctx, b, whole(&r)); err != nil {
 		return sandbox.Result{}, s.failed(b.ID, r.Command, err)
 	}
@@ -118,6 +119,19 @@ func (s *acts) run(ctx context.Context, name string, r sandbox.Request) (sandbox
 	}
 	s.noteRun(b.ID, r.Command, start, &res)
 	return res, nil
+}
+
+// inFolder returns a command, or a rule for commands, in which "." stands for placeholders of the
+// skill's folder.
+func inFolder(text string) string { return contextprovider.Filled(text, ".", "") }
+
+// each returns what change makes of each text.
+func each(list []string, change func(string) string) []string {
+	changed := make([]string, len(list))
+	for i, text := range list {
+		changed[i] = change(text)
+	}
+	return changed
 }
 
 // execute lets an executor run the command of a request, if it may. A command of no skill is a
@@ -224,7 +238,7 @@ func (s *acts) prepare(ctx context.Context, b *contextprovider.Body, r *sandbox.
 	if err != nil {
 		return nil, fmt.Errorf("reading which tools it allows: %w", err)
 	}
-	r.Skill, r.Allowed, r.Workspace = b.Name, slices.Concat(r.Allowed, parsed.AllowedTools), s.cfg.Workspace
+	r.Skill, r.Allowed, r.Workspace = b.Name, slices.Concat(r.Allowed, each(parsed.AllowedTools, inFolder)), s.cfg.Workspace
 	if filepath.IsAbs(b.Location) && !b.Shared {
 		r.Dir = b.Folder
 	} else {

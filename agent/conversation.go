@@ -122,7 +122,7 @@ func (c *Conversation) refuse(skills map[string]refusal) {
 // hint is what stands below the prompt: which skills stand out, where the list has them all.
 func (c *Conversation) offer(ctx context.Context, prompt string) (system, hint string, tools []Tool, err error) {
 	most := cmp.Or(c.cfg.System, DefaultSystemTokens)
-	p, err := preload(ctx, c.cfg.Catalog, c.cfg.Agent, preloading{tokens: most, folder: func(b *contextprovider.Body) string { return c.folder(ctx, b) }})
+	p, err := preload(ctx, c.cfg.Catalog, c.cfg.Agent, preloading{tokens: most, local: c.cfg.Budget.Local, folder: func(b *contextprovider.Body) string { return c.folder(ctx, b) }})
 	if err != nil {
 		return "", "", nil, err
 	}

@@ -56,7 +56,7 @@ func SystemPrompt(ctx context.Context, c Catalog, a *search.Agent, prompt string
 		o = new(SystemOptions)
 	}
 	tokens := cmp.Or(o.Tokens, DefaultSystemTokens)
-	p, err := preload(ctx, c, a, preloading{intro: o.Intro, tokens: tokens})
+	p, err := preload(ctx, c, a, preloading{intro: o.Intro, tokens: tokens, local: o.Budget.Local})
 	if err != nil {
 		return System{}, err
 	}
@@ -105,6 +105,7 @@ type preloading struct {
 	intro  string
 	tokens int                                  // as many of the skills stand in it as fit into so many
 	folder func(b *contextprovider.Body) string // where commands see the files of a skill; nil means in its folder
+	local  bool                                 // see contextprovider.Budget
 }
 
 // preload returns the role of an agent, the instructions of the skills that it uses, its own
@@ -131,6 +132,11 @@ func preload(ctx context.Context, c Catalog, a *search.Agent, how preloading) (p
 		shown := *b
 		if how.folder != nil {
 			shown.Folder = how.folder(b)
+		}
+		if shown.Folder != b.Folder {
+			shown.Text = contextprovider.Filled(b.Text, shown.Folder, "")
+		} else if how.local {
+			shown.Fill()
 		}
 		skills[i] = contextprovider.Element(&shown)
 		if t := text(aboutPaths); words.Tokens(t) <= how.tokens {

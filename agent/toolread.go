@@ -32,6 +32,10 @@ func readSkill(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) {
 	if err != nil {
 		return Reply{}, s.failed("", in.Text("name"), err)
 	}
+	s.fill(ctx, &b)
+	for i := range b.Required {
+		s.fill(ctx, &b.Required[i])
+	}
 	part, given := s.cfg.openingOf(&b), b
 	if part.long {
 		given.Tokens = words.Tokens(part.text)
@@ -60,6 +64,16 @@ func readSkill(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) {
 		fmt.Fprintf(&t, "\n\nSkill %s, which is required. %sThe rest up to the next skill is its SKILL.md, written by its author.\n\n%s", line(q.ID, maxLabel), s.placeText(ctx, q), q.Text)
 	}
 	return Reply{Text: t.String()}, nil
+}
+
+// fill fills the placeholders in the instructions of a skill that the model is given, with the
+// folder in which its commands see the files, or which it opens itself.
+func (s *acts) fill(ctx context.Context, b *contextprovider.Body) {
+	if at := s.folder(ctx, b); at != b.Folder {
+		b.Text = contextprovider.Filled(b.Text, at, "")
+	} else if s.cfg.Budget.Local {
+		b.Fill()
+	}
 }
 
 // giveRequired notes that the model gets the skills that one requires, each of which fits into

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -112,6 +113,9 @@ func (s *acts) findText(ctx context.Context, q contextprovider.TextQuery) (conte
 	room := maxText
 	for i := range found.Passages {
 		p := &found.Passages[i]
+		if strings.Contains(p.Text, "{") {
+			p.Text = s.filledPassage(ctx, p)
+		}
 		p.Text = tidy.Cut(p.Text, room)
 		room -= len(p.Text)
 		if q.Skill != "" {
@@ -124,6 +128,17 @@ func (s *acts) findText(ctx context.Context, q contextprovider.TextQuery) (conte
 		s.note(searched)
 	}
 	return found, nil
+}
+
+// filledPassage returns the text of a passage; one of a SKILL.md has its placeholders filled.
+func (s *acts) filledPassage(ctx context.Context, p *contextprovider.Passage) string {
+	b, err := s.body(ctx, p.ID)
+	if err != nil || filepath.Base(b.Location) != p.Path {
+		return p.Text
+	}
+	b.Text = p.Text
+	s.fill(ctx, &b)
+	return b.Text
 }
 
 // maxSkipped bounds the files that an answer names because they could not be searched.

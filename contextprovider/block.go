@@ -55,6 +55,11 @@ type Budget struct {
 	// a skill, for models without tools; "" means that the program offers the tools of
 	// package agent, such as read_skill.
 	Command string
+	// Own says how the client at hand loads the skills that it has itself; nil means that it has none.
+	Own *Own
+	// Local means that the model opens the files of this machine: the placeholders of clients for
+	// the folder of a skill are filled in what it gets of a SKILL.md.
+	Local bool
 	// ListPinned lists pinned skills like others, before them, instead of giving
 	// all of their instructions.
 	ListPinned bool
@@ -130,7 +135,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 	var first []search.Hit
 	if budget.ListPinned {
 		first = budget.Choose(pinnedHits(pinned))
-	} else if err := p.addPinned(ctx, &b, pinned, a); err != nil {
+	} else if err := p.addPinned(ctx, &b, pinned, budget.Local, a); err != nil {
 		return Block{}, err
 	}
 	answer, err := p.catalog.Search(ctx, search.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Disturb: budget.Disturb, Threshold: budget.Threshold, Trial: budget.Trial, Relevant: true})
@@ -182,7 +187,7 @@ func pinnedHits(entries []search.Entry) []search.Hit {
 }
 
 // addPinned reads pinned skills. One that cannot be read is a problem of that skill only.
-func (p *Provider) addPinned(ctx context.Context, b *Block, entries []search.Entry, a *search.Agent) error {
+func (p *Provider) addPinned(ctx context.Context, b *Block, entries []search.Entry, local bool, a *search.Agent) error {
 	for _, e := range entries {
 		in, err := p.read(ctx, e, false, a)
 		switch {
@@ -193,7 +198,11 @@ func (p *Provider) addPinned(ctx context.Context, b *Block, entries []search.Ent
 				Message: fmt.Sprintf("pinned for agent %s, but left out: %v", a.Name, err)})
 			continue
 		}
-		b.Pinned = append(b.Pinned, bodyOf(e, in))
+		body := bodyOf(e, in)
+		if local {
+			body.Fill()
+		}
+		b.Pinned = append(b.Pinned, body)
 	}
 	return nil
 }

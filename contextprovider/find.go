@@ -297,6 +297,7 @@ func (p *Provider) textsOf(ctx context.Context, e search.Entry, only string, a *
 		return nil, err
 	}
 	found.Partial = found.Partial || in.Partial
+	only = relativeTo(e.Source, folder(e), only)
 	if clean, err := skill.CleanPath(only); err == nil && only != "" {
 		only = clean
 	}

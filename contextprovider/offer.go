@@ -93,12 +93,63 @@ func (b Budget) say(fitting []search.Hit) string {
 	}
 }
 
+// An Own is how a client loads skills by its own means, which honour what authors have written for
+// it: other models, processes of their own, permissions.
+type Own struct {
+	Tool string // its tool that takes the name of a skill; "" means that it has none, and Mark counts
+	Mark string // stands before the name of a skill, such as "$"
+	// Name returns what the client calls a skill; "" means that the client does not have it.
+	Name func(e *search.Entry) string
+}
+
+// split returns what the client calls the skills that it has itself, and the other skills.
+func (o *Own) split(listed []search.Hit) (names []string, others []search.Hit) {
+	if o == nil {
+		return nil, listed
+	}
+	for i := range listed {
+		if name := escapedLine(o.Name(&listed[i].Entry)); name != "" {
+			names = append(names, name)
+		} else {
+			others = append(others, listed[i])
+		}
+	}
+	return names, others
+}
+
+// say returns the sentence that says how the client loads skills of its own; one means that
+// the block speaks of this one only.
+func (o *Own) say(names []string, one bool) string {
+	switch list := strings.Join(names, ", "); {
+	case o.Tool != "" && one:
+		return "Your tool `" + o.Tool + "` loads it, called with the name " + list + "."
+	case o.Tool != "":
+		return "Your tool `" + o.Tool + "` loads each of these by its name: " + list + "."
+	case one:
+		return "It is a skill of your own, " + o.Mark + list + ": use it as such."
+	default:
+		return "These are skills of your own, to be used as such: " + o.Mark + strings.Join(names, ", "+o.Mark) + "."
+	}
+}
+
 // load returns the sentence that says how a skill is loaded: the one with this name, or ""
 // for each of the listed ones. Its forms are facts or calls of the client at hand.
 func (b Budget) load(name string, listed []search.Hit) string {
 	if own := escapedLine(b.Intro); own != "" {
 		return own
 	}
+	names, others := b.Own.split(listed)
+	switch {
+	case len(names) == 0:
+		return b.loadHere(name, listed)
+	case len(others) == 0:
+		return b.Own.say(names, len(names) == 1)
+	}
+	return b.Own.say(names, false) + " " + strings.Replace(b.loadHere("", others), " of each ", " of each of the others ", 1)
+}
+
+// loadHere returns the sentence that says how this program loads a skill, see load.
+func (b Budget) loadHere(name string, listed []search.Hit) string {
 	server, program := escapedLine(b.Server), escapedLine(b.Command)
 	switch {
 	case server != "" && name == "":

@@ -271,13 +271,14 @@ type File struct {
 }
 
 // File returns a file of a skill as it is in its source now. The name is relative to the
-// skill's folder, as a SKILL.md writes it, see skill.CleanPath; one that leads out of the
-// folder is an error.
+// skill's folder, as a SKILL.md writes it, see skill.CleanPath; it may begin with this folder, or with a
+// placeholder of clients for it. One that leads out of the folder is an error.
 func (p *Provider) File(ctx context.Context, id, name string, a *search.Agent) (File, error) {
 	e, err := p.catalog.Lookup(ctx, id, a)
 	if err != nil {
 		return File{}, err
 	}
+	name = relativeTo(e.Source, folder(e), name)
 	if clean, err := skill.CleanPath(name); err == nil {
 		name = clean // the reader refuses any other
 	}

@@ -55,6 +55,10 @@ type Options struct {
 	// by name; nil means none. A server with an Agent ignores them.
 	Agents []*search.Agent
 
+	// Local means that the only client runs on this machine, as one at a pipe does: placeholders of
+	// clients for the folder of a skill are filled in what it reads of a SKILL.md.
+	Local bool
+
 	// Long is the most tokens, estimated, that read_skill gives of a skill, see agent.Config; 0
 	// means DefaultLong, and less than 0 no limit.
 	Long int

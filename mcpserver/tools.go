@@ -32,7 +32,7 @@ var listedTools = []string{"search_skills", "suggest_skills", "read_skill", "rea
 
 func newToolbox(c Catalog, o *Options, used *recent) *toolbox {
 	t := &toolbox{opts: o, used: used, runs: newRuns(o, used)}
-	cfg := agent.Config{Catalog: c, Agent: o.Agent, Agents: o.Agents, More: proposalRows(o), Long: max(0, cmp.Or(o.Long, DefaultLong)), Offer: slices.Clone(listedTools), Suggest: t.suggest, Find: o.Find,
+	cfg := agent.Config{Catalog: c, Agent: o.Agent, Agents: o.Agents, More: proposalRows(o), Long: max(0, cmp.Or(o.Long, DefaultLong)), Offer: slices.Clone(listedTools), Suggest: t.suggest, Find: o.Find, Budget: contextprovider.Budget{Local: o.Local},
 		Tell: func(ctx context.Context, err error) string {
 			return shown(ctx, o.Logger, eventOf(ctx).Call, err).Error()
 		},

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire/agent"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 )
 
 const callHelp = `Call answers one call of a tool, for programs in other languages that talk to a
@@ -93,7 +94,7 @@ func runCall(ctx context.Context, ui *screen, c *catalog, o *callOptions, args [
 		}
 		arguments = string(data)
 	}
-	cfg := agent.Config{Catalog: c, Agent: c.agent, Agents: c.Config().Agents}
+	cfg := agent.Config{Catalog: c, Agent: c.agent, Agents: c.Config().Agents, Budget: contextprovider.Budget{Local: true}}
 	if o.scripts {
 		gate, err := c.gate("ask the user to look at its scripts and to type: skills trust %s")
 		if err != nil {

@@ -204,7 +204,7 @@ func newChat(s *session, c *catalog, f *chatFlags, person *os.File) (*chatter, e
 	if err != nil {
 		return nil, err
 	}
-	cfg := agent.Config{Model: m, Catalog: c, Agent: c.agent, MaxIterations: f.iterations, Instructions: f.instructions, Observe: k.observe}
+	cfg := agent.Config{Model: m, Catalog: c, Agent: c.agent, MaxIterations: f.iterations, Instructions: f.instructions, Observe: k.observe, Budget: contextprovider.Budget{Local: true}}
 	if !f.noScripts {
 		f.executor.set(&cfg)
 	}

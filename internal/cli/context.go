@@ -60,7 +60,7 @@ room. "skills why NAME PROMPT" explains a decision.
   disturb   as in "search --json"`
 
 func newContextCommand(e env) *cobra.Command {
-	b := repertoire.Budget{Tokens: 1000, Skills: 8, Format: contextprovider.XML, Command: e.name, Offer: contextprovider.Relevant}
+	b := repertoire.Budget{Tokens: 1000, Skills: 8, Format: contextprovider.XML, Command: e.name, Offer: contextprovider.Relevant, Local: true}
 	var least level
 	cmd := &cobra.Command{
 		Use:     "context PROMPT… | -",

@@ -59,7 +59,7 @@ type promptSkill struct {
 }
 
 func newPromptCommand(e env) *cobra.Command {
-	o := agent.SystemOptions{Tokens: agent.DefaultSystemTokens, Budget: repertoire.Budget{Command: e.name, Offer: contextprovider.Relevant}}
+	o := agent.SystemOptions{Tokens: agent.DefaultSystemTokens, Budget: repertoire.Budget{Command: e.name, Offer: contextprovider.Relevant, Local: true}}
 	cmd := &cobra.Command{
 		Use:     "prompt [PROMPT… | -]",
 		Short:   "Print the system prompt of an agent",

@@ -26,6 +26,10 @@ Characters that a reader cannot see (Unicode tags, bidirectional controls,
 zero-width characters inside words, control characters) are removed, and their
 number is shown, on a terminal as in a pipe.
 
+The placeholders that clients fill (${CLAUDE_SKILL_DIR}, {baseDir} and, for a
+skill of a plugin, ${CLAUDE_PLUGIN_ROOT}) are filled with the folders on this
+machine; --raw prints them as they are on disk. Digests are those of the file.
+
 A skill that is held back from everybody (see "skills list") is not printed,
 unless --held is given.
 
@@ -44,7 +48,7 @@ it has id, folder, files (path, kind, size, sha256), digest (over all files) and
 partial (files lacks some: there are too many, or a folder cannot be read).`
 
 func newShowCommand(e env) *cobra.Command {
-	var manifest, held bool
+	var manifest, held, raw bool
 	cmd := &cobra.Command{
 		Use:               "show NAME",
 		Short:             "Print the instructions of a skill",
@@ -59,10 +63,11 @@ func newShowCommand(e env) *cobra.Command {
 			if manifest {
 				return listFiles(ctx, s.screen, c, args[0], "", true)
 			}
-			return runShow(ctx, s, c, args[0])
+			return runShow(ctx, s, c, args[0], raw)
 		}),
 	}
 	cmd.Flags().BoolVar(&held, "held", false, "print it even if it is held back from everybody")
+	cmd.Flags().BoolVar(&raw, "raw", false, "leave placeholders such as ${CLAUDE_SKILL_DIR} as they are")
 	cmd.Flags().BoolVar(&manifest, "manifest", false, "print all files with their SHA-256 instead")
 	return cmd
 }
@@ -83,10 +88,16 @@ func isHeld(err error) bool {
 	return ok
 }
 
-func runShow(ctx context.Context, s *session, c *catalog, id string) error {
+func runShow(ctx context.Context, s *session, c *catalog, id string, raw bool) error {
 	body, err := c.Body(ctx, id, c.agent)
 	if err != nil {
 		return err
+	}
+	if !raw {
+		body.Fill()
+		for i := range body.Required {
+			body.Required[i].Fill()
+		}
 	}
 	c.used(usage.Event{Kind: usage.Loaded}, body.ID)
 	if err := s.notePart(ctx, c); err != nil {

@@ -29,7 +29,7 @@ func TestUnread(t *testing.T) {
 	const part = "part of the catalog: 1 folder has not been read yet"
 	for name, ask := range map[string]func(s *session, c *catalog) error{
 		"list": func(s *session, c *catalog) error { return new(listFlags).run(t.Context(), s, c, nil) },
-		"show": func(s *session, c *catalog) error { return runShow(t.Context(), s, c, "cake") },
+		"show": func(s *session, c *catalog) error { return runShow(t.Context(), s, c, "cake", false) },
 		"why": func(s *session, c *catalog) error {
 			return runWhy(t.Context(), s, c, []string{"cake", "bake a cake"})
 		},
@@ -56,11 +56,11 @@ func TestUnread(t *testing.T) {
 	}
 	var errs bytes.Buffer
 	s := newSession(env{stdin: strings.NewReader(""), stdout: &errs, stderr: &errs, raw: &errs})
-	if err := runShow(t.Context(), s, &catalog{Catalog: opened, session: s}, "no-such-skill"); err == nil || !strings.Contains(err.Error(), part+", so try again in a moment") {
+	if err := runShow(t.Context(), s, &catalog{Catalog: opened, session: s}, "no-such-skill", false); err == nil || !strings.Contains(err.Error(), part+", so try again in a moment") {
 		t.Errorf("show: %v", err)
 	}
 	held.Release()
-	if err := runShow(t.Context(), s, &catalog{Catalog: opened, session: s}, "pie"); err != nil || strings.Contains(errs.String(), "part of") {
+	if err := runShow(t.Context(), s, &catalog{Catalog: opened, session: s}, "pie", false); err != nil || strings.Contains(errs.String(), "part of") {
 		t.Errorf("show: %v, %s", err, &errs)
 	}
 }

@@ -210,6 +210,33 @@ func (m *Machine) SkillDirs(c Client, s Scope) []string {
 	return dirs
 }
 
+// OwnName returns what a client calls a skill that it loads itself, of which the file and the label
+// of the source are given; "" means that the client does not have it. m.Project is the
+// working folder.
+func (m *Machine) OwnName(c Client, source, file string) string {
+	folder := filepath.Dir(file)
+	name := filepath.Base(folder)
+	if plugin, ok := strings.CutPrefix(source, "plugin:"); ok {
+		plugin, _, _ = strings.Cut(plugin, "@")
+		if home := c.Home(m); c.Plugins != nil && home != "" && strings.HasPrefix(file, home+string(filepath.Separator)) {
+			return plugin + ":" + name
+		}
+		return ""
+	}
+	for _, in := range c.Folders {
+		if project, ok := strings.CutSuffix(filepath.Dir(folder), filepath.FromSlash("/"+in+"/skills")); ok && (m.Project+string(filepath.Separator) == project+string(filepath.Separator) || strings.HasPrefix(m.Project, project+string(filepath.Separator))) {
+			return name
+		}
+	}
+	info, err := os.Stat(file)
+	for _, dir := range m.SkillDirs(c, User) {
+		if other, no := os.Stat(filepath.Join(dir, name, filepath.Base(file))); err == nil && no == nil && os.SameFile(info, other) {
+			return name
+		}
+	}
+	return ""
+}
+
 // HasSkill reports whether a client lists a skill of a name itself, in its own folders or in
 // a plugin, which "plugin:skill" names.
 func (m *Machine) HasSkill(c Client, name string) bool {

@@ -247,14 +247,33 @@ func (r *run) noteNames(ctx context.Context, e *event.Event) {
 	if len(e.Names) == 0 {
 		return
 	}
-	c, _ := client.Find(r.caller())
-	home, _ := os.UserHomeDir() // ignore the error: then there are no folders of the user
-	m := client.Machine{OS: runtime.GOOS, Home: home, Project: r.dir, Getenv: r.Getenv}
+	c, m := r.client()
 	for _, name := range e.Names {
 		if m.HasSkill(c, name) {
 			r.memory.Load(ctx, e.Session, name[strings.LastIndex(name, ":")+1:], "")
 		}
 	}
+}
+
+// client returns the client that calls the hook, and the machine with the working folder.
+func (r *run) client() (client.Client, *client.Machine) {
+	c, _ := client.Find(r.caller())
+	home, _ := os.UserHomeDir() // ignore the error: then there are no folders of the user
+	return c, &client.Machine{OS: runtime.GOOS, Home: home, Project: r.dir, Getenv: r.Getenv}
+}
+
+// own returns how the client loads the skills in its own folders; nil if it has no means that
+// a model could be told.
+func (r *run) own() *contextprovider.Own {
+	c, m := r.client()
+	if c.Hook == nil || len(c.Hook.Tools.Skill) == 0 && c.Hook.Mark != "$" {
+		return nil
+	}
+	o := &contextprovider.Own{Mark: c.Hook.Mark, Name: func(e *repertoire.Entry) string { return m.OwnName(c, e.Source, e.Location) }}
+	if len(c.Hook.Tools.Skill) > 0 {
+		o.Tool = c.Hook.Tools.Skill[0]
+	}
+	return o
 }
 
 // caller returns the client that calls the hook: some clients run the hooks that are set
@@ -297,7 +316,7 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 	if e.Kind == client.Start {
 		return r.introduction(ctx, c, agent, e.Room())
 	}
-	budget := repertoire.Budget{Chars: e.Room(), Server: r.Server, Command: cmp.Or(r.Name, "skills"), ListPinned: true}
+	budget := repertoire.Budget{Chars: e.Room(), Server: r.Server, Command: cmp.Or(r.Name, "skills"), ListPinned: true, Local: true, Own: r.own()}
 	if r.markdown() {
 		budget.Format = contextprovider.Markdown
 	}

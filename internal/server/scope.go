@@ -27,7 +27,7 @@ func (s *Server) server(scope *repertoire.Agent, observe func(usage.Event), load
 		return nil, err
 	}
 	o := &mcpserver.Options{
-		Version: s.opts.Version, Agent: scope, Agents: s.Config().Agents, Long: s.opts.Long, Sources: s.Labels,
+		Version: s.opts.Version, Agent: scope, Agents: s.Config().Agents, Local: s.local, Long: s.opts.Long, Sources: s.Labels,
 		Suggest: s.suggest, Introduce: s.introduce(scope), Loaded: loaded, Runs: runs, Logger: s.opts.Logger,
 		Observe: func(e usage.Event) {
 			if observe != nil {

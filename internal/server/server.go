@@ -84,6 +84,8 @@ type Server struct {
 
 	room *scripts.Limits // what the sessions of all scopes take
 	ran  agent.Metrics   // which scripts ran
+
+	local bool // it serves one client of this machine
 }
 
 // Stdio serves the one client that writes to in and reads out, until in or ctx ends.
@@ -93,6 +95,7 @@ func Stdio(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer s.Close()
+	s.local = true
 	// There is only one client, so a read belongs to its last session.
 	server, err := s.server(s.agent, nil, func(ctx context.Context, session, id string) { s.memory.Load(ctx, session, id, "") })
 	if err != nil {
