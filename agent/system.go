@@ -165,6 +165,9 @@ func (p *preloaded) read(ctx context.Context, c Catalog, a *search.Agent) ([]con
 		case err != nil:
 			p.problem(a, id, "unreadable", "", err.Error())
 			continue
+		case a.Foreign && b.InvokedBy == skill.InvokedByUser: // a project does not speak for the user
+			p.problem(a, id, string(search.Reserved), b.Location, "only the user starts it")
+			continue
 		case b.Unavailable != "":
 			p.problem(a, id, string(search.Unavailable), b.Location, "it "+b.Unavailable)
 			continue

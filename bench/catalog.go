@@ -219,7 +219,7 @@ func (c *Catalog) check(d *Dataset) error {
 // descriptions. It counts 500 skills at a time to save memory.
 func (c *Catalog) countTokens(ctx context.Context) error {
 	const part = 500
-	list, err := c.search.List(ctx, nil, nil)
+	list, err := c.search.List(ctx, nil, &search.ListOptions{Person: true})
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type evalCatalog struct {
 // open while the corpus of the set is read. warn is called for each file of evals and
 // each skill that is left out because it cannot be used.
 func FromEvals(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, warn func(error)) (*Dataset, []evals.Unusable, error) {
-	entries, err := c.List(ctx, a, nil)
+	entries, err := c.List(ctx, a, &repertoire.ListOptions{Person: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -93,7 +93,7 @@ type asker struct {
 
 // explain says how each of the measured prompts fares that stands beside a skill of c.
 func explain(ctx context.Context, c *Catalog, d *Dataset, measured []PromptResult, o *Options) ([]evals.Outcome, error) {
-	entries, err := c.search.List(ctx, nil, nil)
+	entries, err := c.search.List(ctx, nil, &search.ListOptions{Person: true})
 	if err != nil {
 		return nil, err
 	}

@@ -79,6 +79,7 @@ type searcher struct {
 
 func (s *searcher) Search(ctx context.Context, q search.Query) (search.Answer, error) {
 	q.Limit, q.Relevant = max(q.Limit, depth), false // the block itself leaves out what is not relevant
+	q.Person = true                                  // what only the user starts is judged by what a search finds
 	start := time.Now()
 	answer, err := s.Searcher.Search(ctx, q)
 	s.took = append(s.took, float64(time.Since(start))/float64(time.Millisecond))

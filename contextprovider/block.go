@@ -138,7 +138,7 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 	} else if err := p.addPinned(ctx, &b, pinned, budget.Local, a); err != nil {
 		return Block{}, err
 	}
-	answer, err := p.catalog.Search(ctx, search.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Disturb: budget.Disturb, Threshold: budget.Threshold, Trial: budget.Trial, Relevant: true})
+	answer, err := p.catalog.Search(ctx, search.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Disturb: budget.Disturb, Threshold: budget.Threshold, Trial: budget.Trial, Relevant: true, Typed: true})
 	if err != nil {
 		return Block{}, err
 	}

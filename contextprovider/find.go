@@ -40,6 +40,7 @@ type TextQuery struct {
 	Pattern string // a regular expression of RE2: the sections with lines that match
 	Section string // a heading, or a trail such as "Setup > Keys": all that is below it
 	Limit   int    // most passages; 0 means 5
+	Person  bool   // a person reads them, see search.Query
 }
 
 // A sectionError says that there is no such section. It is for whoever asks.
@@ -259,7 +260,7 @@ func (p *Provider) texts(ctx context.Context, q *TextQuery, a *search.Agent, fou
 		}
 		entries = append(entries, e)
 	} else {
-		answer, err := p.catalog.Search(ctx, search.Query{Text: q.Text, Limit: mostSkills, Agent: a})
+		answer, err := p.catalog.Search(ctx, search.Query{Text: q.Text, Limit: mostSkills, Agent: a, Person: q.Person})
 		if err != nil {
 			return nil, err
 		}

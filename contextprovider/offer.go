@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // An Offer says how many of the skills that an agent sees a block lists.
@@ -227,6 +228,11 @@ func (p *Provider) listAll(ctx context.Context, b *Block, budget Budget, a *sear
 	for _, e := range entries {
 		if e.State == search.Offered && !e.Away && !slices.ContainsFunc(pinned, func(o search.Entry) bool { return o.ID == e.ID }) {
 			add(e)
+		}
+	}
+	for _, h := range fitting { // the user has started it, else no list has it
+		if h.InvokedBy == skill.InvokedByUser && !slices.ContainsFunc(all, func(o search.Hit) bool { return o.ID == h.ID }) {
+			all = append(all, h)
 		}
 	}
 	all = budget.Choose(all)

@@ -35,12 +35,16 @@ type Entry struct {
 // reason if it is another one.
 func (e *Entry) Status() (status, reason string) {
 	switch {
-	case e.State != Offered:
+	case e.State != Offered && e.State != Reserved:
 		return string(e.State), e.Reason
 	case e.Away:
 		return "away", "its source cannot be read now"
 	case e.ShadowedBy != "":
 		return "shadowed", e.ShadowedBy + " of " + e.ShadowedFrom + " has the same name and comes first"
+	case e.State == Reserved:
+		return string(e.State), e.Reason
+	case e.InvokedBy == skill.InvokedByModel:
+		return "offered", "only a model starts it: no client lists it for the user"
 	}
 	return "offered", ""
 }
@@ -116,6 +120,7 @@ func (h *held) entry(v *snapshot.View, i int, d snapshot.Document) Entry {
 type ListOptions struct {
 	Shadowed bool // also copies that another skill of the scope shadows
 	Held     bool // also skills that are held back, see Policy; for the owner of the catalog
+	Person   bool // a person reads the list: also skills that only the user starts, see Reserved; Held implies it
 }
 
 // List returns the skills that the agent sees, sorted by name, also those of sources that
@@ -139,6 +144,9 @@ func (x *directory) List(ctx context.Context, a *Agent, o *ListOptions) (list []
 			show = show.Or(all.Scope.In.And(h.all))
 		}
 		list = nil // readHeld may call this function again
+		if !o.Person && !o.Held {
+			show = show.AndNot(v.Scope.Reserved)
+		}
 		for _, s := range all.Names().Sorted(show) {
 			if h.has(s.I) {
 				list = append(list, h.entry(v, s.I, s.Document))
@@ -172,7 +180,7 @@ func (x *directory) Pinned(ctx context.Context, a *Agent) (list []Entry, err err
 // unavailable. It reads no skill.
 func (x *directory) Count(ctx context.Context, a *Agent) (n int, err error) {
 	err = x.scopes.read(ctx, a, func(v *snapshot.View) error {
-		n = v.Scope.Visible
+		n = v.ForModel(nil).Visible
 		return nil
 	})
 	return n, err
@@ -183,7 +191,7 @@ func (x *directory) Count(ctx context.Context, a *Agent) (n int, err error) {
 func (x *directory) Available(ctx context.Context, a *Agent) (n int, err error) {
 	err = x.scopes.read(ctx, a, func(v *snapshot.View) error {
 		n = 0 // read may call this function again
-		for i := range v.Scope.Offered.All() {
+		for i := range v.ForModel(nil).Offered.All() {
 			d := v.Doc(i)
 			e := Entry{Meta: d.Meta}
 			if !d.Needs.Empty() {
@@ -202,7 +210,7 @@ func (x *directory) Available(ctx context.Context, a *Agent) (n int, err error) 
 // in all.
 func (x *directory) Size(ctx context.Context) (offered, found int, err error) {
 	err = x.scopes.read(ctx, nil, func(v *snapshot.View) error {
-		offered, found = v.Scope.Visible, v.Set.Found
+		offered, found = v.ForModel(nil).Visible, v.Set.Found
 		return nil
 	})
 	return offered, found, err
@@ -232,6 +240,9 @@ func entryOf(v *snapshot.View, i int) Entry { return entryOfDoc(v, i, v.Doc(i)) 
 
 func entryOfDoc(v *snapshot.View, i int, d snapshot.Document) Entry {
 	e := Entry{Meta: d.Meta, Away: v.Scope.Away.Has(i)}
+	if v.Scope.Reserved.Has(i) {
+		e.State, e.Reason = Reserved, reasonReserved(e.Name)
+	}
 	e.setRequired(v, i)
 	if !e.Away && !v.Scope.Offered.Has(i) {
 		if winner, ok := v.Names().First(d.Key); ok {

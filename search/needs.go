@@ -61,7 +61,7 @@ func (e *Entry) setRequired(v *snapshot.View, i int) {
 // setAvailable sets the state of a skill whose commands or variables are missing. Only
 // entries that somebody is shown get one: the look-up touches the disk.
 func (x *directory) setAvailable(ctx context.Context, v *snapshot.View, e *Entry) {
-	if x.missing == nil || e.State != Offered {
+	if x.missing == nil || e.State != Offered && e.State != Reserved {
 		return
 	}
 	n := skill.Needs{Commands: e.Needs.Commands, AnyOf: e.Needs.AnyOf, Env: e.Needs.Env}

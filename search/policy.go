@@ -20,6 +20,7 @@ const (
 	Changed     State = "changed"     // it is not what was installed, see Policy.Locked
 	Untrusted   State = "untrusted"   // its project is not trusted yet, see Policy.Ask
 	Unavailable State = "unavailable" // a command that it needs is not there
+	Reserved    State = "reserved"    // only the user starts it, see skill.About; who knows its name can read it
 )
 
 // A Policy says which skills of a catalog are held back from everybody. A skill that is held

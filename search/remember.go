@@ -67,6 +67,9 @@ func (a *Agent) sees() string {
 		return ""
 	}
 	var text []byte
+	if a.Foreign {
+		text = append(text, '!')
+	}
 	for i, list := range [...][]string{
 		a.Include.Names, a.Include.Tags, a.Include.Sources, a.Exclude.Names, a.Exclude.Tags, a.Exclude.Sources, a.Pinned, a.Uses,
 	} {

@@ -213,6 +213,12 @@ func newScope(v *snapshot.View, a *Agent, h *held) (*snapshot.Scope, error) {
 			s.Pinned = append(s.Pinned, i)
 		}
 	}
+	if !a.Foreign { // the user has said himself that the agent has them
+		s.Reserved = s.Reserved.AndNot(used)
+		for _, i := range s.Pinned {
+			s.Reserved.Remove(i)
+		}
+	}
 	return s, nil
 }
 

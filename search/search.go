@@ -40,6 +40,12 @@ type Query struct {
 	// Threshold and Disturb must not both be set.
 	Disturb float64
 	Agent   *Agent // the agent in whose scope to search; nil means the whole catalog
+	// Person means that a person reads the answer: it has skills that only the user starts, too,
+	// in the state Reserved. No model may see it.
+	Person bool
+	// Typed means that the user wrote Text, and a model gets the answer: of the skills that only
+	// the user starts it has those that Text starts, by /name, $name or "the skill NAME".
+	Typed bool
 	// Relevant leaves out the hits that are not relevant.
 	Relevant bool
 	// Fitting leaves out the hits that are hardly worth listing to somebody who asks:
@@ -176,6 +182,7 @@ type retrieval struct {
 	Ranking    // Demand and RerankError are set by order
 	view       *snapshot.View
 	held       *held           // nil means that nothing is held back
+	started    snapshot.Skills // of those that only the user starts, see Query.Typed
 	lower      snapshot.Skills // of sources that are trusted less
 	analyzer   *words.Analyzer
 	embedder   embed.Embedder // whose vectors rank, nil for none
@@ -246,8 +253,9 @@ func (r *retrieval) hit(s *rank.Scored) Hit {
 func (x *ranker) retrieve(ctx context.Context, q Query, f func(*retrieval) error) error {
 	text := tidy.CutMiddle(q.Text, MaxPrompt)
 	return x.scopes.readHeld(ctx, q.Agent, func(v *snapshot.View, h *held) error {
-		v = q.narrowed(v)
+		v, started := q.seeing(q.narrowed(v))
 		r := x.retrieval(v)
+		r.started = started
 		defer x.analyzers.Put(r.analyzer)
 		r.held, r.onlyFitting, r.least, r.trial = h, q.Fitting, q.Least, q.Trial
 		var err error
@@ -318,7 +326,7 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 		if !known[i] && r.view.Scope.In.Has(i) {
 			known[i] = true
 			c := r.candidate(i, score)
-			c.Exact = named.certain[i]
+			c.Exact = named.certain[i] || r.started.Has(i)
 			if !r.nameless && !c.Exact && r.trusted.Has(i) && r.triggers.certain(i) {
 				c.Exact, c.Triggered = true, true
 			}
@@ -340,6 +348,9 @@ func (r *retrieval) merge(lexical []snapshot.Hit) {
 		for i := range list {
 			add(i, 0)
 		}
+	}
+	for i := range r.started.All() {
+		add(i, 0)
 	}
 	for _, h := range r.view.Retriever().Nearest(&r.vector, r.view.Scope.Offered, depth) {
 		add(h.Doc, 0)

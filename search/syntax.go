@@ -19,7 +19,7 @@ func (x *ranker) searchSyntax(ctx context.Context, q Query) (a Answer, err error
 		return Answer{}, err
 	}
 	err = x.scopes.read(ctx, q.Agent, func(v *snapshot.View) error {
-		v = q.narrowed(v)
+		v, _ = q.seeing(q.narrowed(v))
 		find, mode, err := x.finder(ctx, v, c)
 		if err != nil {
 			return err

@@ -42,6 +42,7 @@ func (x *explainer) Why(ctx context.Context, id string, q Query) (e Explanation,
 	if err := q.CheckLevels(); err != nil {
 		return e, err
 	}
+	q.Typed, q.Person = true, false
 	err = x.retrieve(ctx, q, func(r *retrieval) error {
 		// Look up in the same view: numbers of skills differ between views.
 		everybody, err := scopeOf(r.view, nil, r.held)
@@ -49,6 +50,10 @@ func (x *explainer) Why(ctx context.Context, id string, q Query) (e Explanation,
 			return err
 		}
 		whole := r.view.In(everybody)
+		own, err := scopeOf(r.view, q.Agent, r.held)
+		if err != nil {
+			return err
+		}
 		i, err := lookup(r.view, id)
 		for _, v := range []*snapshot.View{whole, r.view.Whole()} {
 			if err != nil {
@@ -68,6 +73,8 @@ func (x *explainer) Why(ctx context.Context, id string, q Query) (e Explanation,
 		switch {
 		case r.held.has(i):
 			e.Entry = r.held.entry(whole, i, r.view.Whole().Doc(i))
+		case own.Reserved.Has(i) && !r.view.Scope.In.Has(i):
+			e.Entry = entryOf(r.view.In(own), i)
 		case !r.view.Scope.In.Has(i):
 			e.Entry = entryOf(whole, i)
 			e.Filter = q.Agent.filter(r.view, i, r.held)

@@ -33,6 +33,7 @@ func (p *parser) fill(b *block) error {
 	s.WhenToUse = cmp.Or(p.text("when_to_use"), p.text("when-to-use"), p.text("whenToUse"))
 	s.Author = short(cmp.Or(p.text("author"), nodeText(meta["author"])))
 	s.Version = short(cmp.Or(p.text("version"), nodeText(meta["version"])))
+	s.InvokedBy = p.invokedBy(meta)
 	s.Tags = distinct(list("tags"))
 	s.Needs = p.needs(meta)
 	s.Triggers = p.triggers(meta)

@@ -31,20 +31,21 @@ type About struct {
 	License       string `json:"license,omitempty"`       // a name or a file
 	Author        string `json:"author,omitempty"`        // who wrote it
 	Compatibility string `json:"compatibility,omitempty"` // what it works with
+	InvokedBy     string `json:"invoked_by,omitempty"`    // InvokedByUser or InvokedByModel; "" means both
 }
 
-const aboutTexts = 4 // fields of About
+const aboutTexts = 5 // fields of About
 
 // texts returns all fields, in the order in which stores keep them.
 func (a *About) texts() [aboutTexts]*string {
-	return [aboutTexts]*string{&a.Version, &a.License, &a.Author, &a.Compatibility}
+	return [aboutTexts]*string{&a.Version, &a.License, &a.Author, &a.Compatibility, &a.InvokedBy}
 }
 
 // Line returns all fields as a line; "" if there are none. It is no String, which whatever
 // embeds About would have.
 func (a About) Line() string {
 	var parts []string
-	for i, label := range [...]string{"version ", "license ", "by ", "compatibility: "} {
+	for i, label := range [...]string{"version ", "license ", "by ", "compatibility: ", "started only by the "} {
 		if text := *a.texts()[i]; text != "" {
 			parts = append(parts, label+text)
 		}

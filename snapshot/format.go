@@ -24,7 +24,7 @@ import (
 // everything that Open relies on.
 const (
 	magic     = "skills\x00\x01"
-	version   = 11 + uint32(Spaces) // with another space the header is another one
+	version   = 12 + uint32(Spaces) // with another space the header is another one
 	blockSize = 16 << 10
 	align     = 64
 	minHeader = align
@@ -45,6 +45,7 @@ const (
 	sketchSection                  // sketches of bodies
 	rowSection                     // documents by row of the catalog
 	hiddenSection                  // documents that are hidden
+	reservedSection                // documents that only the user starts
 	dictSection                    // terms, front-coded in groups, see dict.go
 	postingSection                 // posting lists, see postings.go
 	groupSection                   // offsets of each group of terms in both sections above

@@ -81,6 +81,7 @@ func NewSet(snaps ...*Snapshot) (*Set, error) {
 			return nil, err
 		}
 		all.In, all.Offered, all.Away = append(all.In, part.In...), append(all.Offered, part.Offered...), append(all.Away, part.Away...)
+		all.Reserved = append(all.Reserved, part.Reserved...)
 		s.segments = append(s.segments, g)
 	}
 	all.Visible = all.Offered.Count()
@@ -113,6 +114,10 @@ func (g *segment) scope(sources []store.Source) (s Scope, err error) {
 		if err != nil {
 			return err
 		}
+		reserved, err := r.Reserved()
+		if err != nil {
+			return err
+		}
 		s.In = g.All().AndNot(g.gone)
 		s.Offered, s.Away = s.In.AndNot(hidden), make(Skills, len(s.In))
 		for _, src := range sources {
@@ -130,6 +135,7 @@ func (g *segment) scope(sources []store.Source) (s Scope, err error) {
 			}
 			s.Offered = s.Offered.AndNot(own)
 		}
+		s.Reserved = s.In.And(reserved)
 		return nil
 	})
 	return s, err

@@ -95,16 +95,29 @@ func (s *Skills) Add(i int) {
 	(*s)[i>>6] |= 1 << (i & 63)
 }
 
+// Remove removes a skill.
+func (s Skills) Remove(i int) {
+	if s.Has(i) {
+		s[i>>6] &^= 1 << (i & 63)
+	}
+}
+
 // All returns the set of all documents.
 func (s *Snapshot) All() Skills { return firsts(s.header.docs) }
 
 // Hidden returns the hidden documents.
-func (r *Reader) Hidden() (Skills, error) {
-	data, err := r.s.bytes(hiddenSection, 0, r.s.header.sizes[hiddenSection])
+func (r *Reader) Hidden() (Skills, error) { return r.only(hiddenSection) }
+
+// Reserved returns the documents that only the user starts, see skill.About.
+func (r *Reader) Reserved() (Skills, error) { return r.only(reservedSection) }
+
+// only returns the documents in a section with one set.
+func (r *Reader) only(sec section) (Skills, error) {
+	data, err := r.s.bytes(sec, 0, r.s.header.sizes[sec])
 	if err != nil {
 		return nil, err
 	}
-	return r.s.decodeSet(cursor{b: data}, hiddenSection, 0)
+	return r.s.decodeSet(cursor{b: data}, sec, 0)
 }
 
 // A set is an ascending list of documents, encoded as the differences between them.

@@ -167,13 +167,16 @@ type Scope struct {
 	Visible int    // number of offered skills
 	Pinned  []int  // skills that the agent always has, in this order
 
+	// Reserved are the skills in the scope that only the user starts: no model finds them.
+	Reserved Skills
+
 	promoted map[int]bool // first of its name here, but shadowed in the whole set
 }
 
 // NewScope returns the scope that these skills of the set make.
 func (v *View) NewScope(in Skills) *Scope {
 	whole := v.Whole()
-	s := &Scope{In: in, Offered: in.And(whole.Scope.Offered), Away: in.And(whole.Scope.Away)}
+	s := &Scope{In: in, Offered: in.And(whole.Scope.Offered), Away: in.And(whole.Scope.Away), Reserved: in.And(whole.Scope.Reserved)}
 	s.promote(whole)
 	s.Visible = s.Offered.Count()
 	return s
@@ -206,11 +209,22 @@ func (s *Scope) promote(whole *View) {
 	}
 }
 
+// ForModel returns the scope of the view without the skills that only the user starts, except for
+// those that he has started.
+func (v *View) ForModel(started Skills) *Scope {
+	if v.Scope.Reserved.Count() == 0 {
+		return v.Scope
+	}
+	s := v.Narrow(v.Scope.In.AndNot(v.Scope.Reserved.AndNot(started)))
+	s.Reserved = nil
+	return s
+}
+
 // Narrow returns the part of the scope of the view that these skills make. It offers what
 // the scope offers: nothing else is shadowed or not.
 func (v *View) Narrow(to Skills) *Scope {
 	o := v.Scope
-	s := &Scope{In: o.In.And(to), Offered: o.Offered.And(to), Away: o.Away.And(to), promoted: o.promoted, Pinned: o.Pinned}
+	s := &Scope{In: o.In.And(to), Offered: o.Offered.And(to), Away: o.Away.And(to), promoted: o.promoted, Pinned: o.Pinned, Reserved: o.Reserved.And(to)}
 	s.Visible = s.Offered.Count()
 	return s
 }

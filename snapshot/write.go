@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // Write writes a snapshot of the documents, which must be sorted by Key, to path. It writes
@@ -82,6 +83,7 @@ type writer struct {
 	docEnds  []int      // end of each document in docSection
 	rows     []rowEntry // rows of all documents
 	hidden   set
+	reserved set
 	sources  map[string]*set
 	tags     map[string]*set
 	places   map[string]int // first document of each place, see appendPlace
@@ -146,7 +148,7 @@ func (w *writer) build(docs iter.Seq2[*Document, error]) error {
 		return err
 	}
 	w.parts[rowSection].buf = appendRows(nil, w.rows)
-	w.parts[hiddenSection].buf = w.hidden.entries
+	w.parts[hiddenSection].buf, w.parts[reservedSection].buf = w.hidden.entries, w.reserved.entries
 	w.parts[tagSection].buf, w.parts[sourceSection].buf = encodeSets(w.tags), encodeSets(w.sources)
 	for s, skills := range w.vectored {
 		out := &w.parts[Space(s).vectored()]
@@ -176,6 +178,9 @@ func (w *writer) add(d *Document) error {
 	w.rows = append(w.rows, rowEntry{d.Row, uint32(doc)})
 	if d.Hidden {
 		w.hidden.add(doc)
+	}
+	if d.InvokedBy == skill.InvokedByUser {
+		w.reserved.add(doc)
 	}
 	addTo(w.sources, d.Source, doc)
 	for _, tag := range d.Tags {

@@ -62,15 +62,30 @@ func (m *Manifest) parse(label, location, folder string, limits skill.Limits) (*
 	sk.Source, sk.Location = label, location
 	sk.Files, sk.Digest, sk.TextDigest = m.Files, m.Digest, m.TextDigest()
 	sk.Problems = append(sk.Problems, m.Problems...)
-	for _, e := range m.evals {
-		if e.Trigger {
-			sk.AddExample(e.Prompt)
+	for _, f := range m.Files {
+		data, ok := m.kept[f.Path]
+		switch {
+		case !ok:
+		case f.Path == skill.InterfaceFile:
+			sk.ReadInterface(data, join(m.Dir, f.Path))
+		default:
+			addExamples(sk, data)
 		}
 	}
 	if !m.Partial {
 		sk.Problems = append(sk.Problems, m.missing(sk.Body, sk.BodyLine)...)
 	}
 	return sk, nil
+}
+
+// addExamples adds the prompts of a file of evals that should lead to the skill.
+func addExamples(sk *skill.Skill, evals []byte) {
+	list, _ := skill.ParseEvals(evals) // "skills evals" reports what cannot be used
+	for _, e := range list {
+		if e.Trigger {
+			sk.AddExample(e.Prompt)
+		}
+	}
 }
 
 // folderName returns the base name of a skill's folder. The top of the source has

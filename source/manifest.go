@@ -18,7 +18,7 @@ import (
 const (
 	maxHash    = 16 << 20 // bytes of one file
 	maxHashAll = 64 << 20 // bytes of one skill
-	maxEvals   = 1 << 20  // bytes of a file of evals, of which more is kept than the hash
+	maxKept    = 1 << 20  // bytes of a file of which more is kept than the hash
 )
 
 // A Manifest is the contents of a skill's folder after all files were read: a
@@ -31,7 +31,7 @@ type Manifest struct {
 	Digest string // over the instructions and the list of files, see skill.Meta.Digest
 
 	textDigest string
-	evals      []skill.Eval // in its files of evals, as far as those can be used
+	kept       map[string][]byte // the files that say more of the skill, by path
 }
 
 // TextDigest returns the digest of Text, see skill.Meta.TextDigest.
@@ -94,7 +94,8 @@ func (m *Manifest) read(open func(name string) (fs.File, error)) error {
 	if err := m.readText(open); err != nil {
 		return err
 	}
-	h := hasher{open: open, evals: &m.evals}
+	m.kept = make(map[string][]byte)
+	h := hasher{open: open, kept: m.kept}
 	files := make([]skill.File, 0, len(m.Files))
 	for _, f := range m.Files {
 		if f.SHA256 != "" && f.Path != m.File {
@@ -157,7 +158,7 @@ type hasher struct {
 	open   func(name string) (fs.File, error)
 	hashed int64 // bytes so far
 	buf    []byte
-	evals  *[]skill.Eval // gets those of the files that are hashed
+	kept   map[string][]byte // gets the files that say more of the skill
 }
 
 var errTooLargeToHash = fmt.Errorf("too many to hash; the limits are %d in a file and %d in a skill", maxHash, maxHashAll)
@@ -176,14 +177,13 @@ func (h *hasher) hash(f *skill.File) error {
 	h.buf = slices.Grow(h.buf[:0], int(min(max(f.Size+1, leastRead), mostRead)))
 	sum := sha256.New()
 	to, text := io.Writer(sum), new(bytes.Buffer)
-	if skill.IsEvals(f.Path) && f.Size <= maxEvals {
+	if (skill.IsEvals(f.Path) || f.Path == skill.InterfaceFile) && f.Size <= maxKept {
 		to = io.MultiWriter(sum, text)
 	}
 	n, err := io.CopyBuffer(to, io.LimitReader(file, maxHash), h.buf[:cap(h.buf)])
 	h.hashed += n
 	if err == nil && text.Len() > 0 {
-		list, _ := skill.ParseEvals(text.Bytes()) // "skills evals" reports what cannot be used
-		*h.evals = append(*h.evals, list...)
+		h.kept[f.Path] = text.Bytes()
 	}
 	if err == nil {
 		f.Size, f.SHA256 = n, hex.EncodeToString(sum.Sum(nil))

@@ -72,7 +72,7 @@ func (hs *handlers) getCatalog(v *visit) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	entries, err := hs.catalog.List(v.Context(), agent, &repertoire.ListOptions{Shadowed: true, Held: v.owner})
+	entries, err := hs.catalog.List(v.Context(), agent, &repertoire.ListOptions{Shadowed: true, Held: v.owner, Person: true})
 	if err != nil {
 		return answer{}, err
 	}
@@ -162,7 +162,7 @@ func (c *catalogPage) filter(entries []repertoire.Entry) (list []repertoire.Entr
 // find returns the rows that have the query in their names, and then those that a search
 // finds, best first.
 func (hs *handlers) find(v *visit, c *catalogPage, agent *repertoire.Agent, rows []row) (found []row, err error) {
-	q := repertoire.Query{Text: c.Query, Agent: agent, Limit: pageSize, Fitting: true, Source: c.Source, Tag: c.Tag}
+	q := repertoire.Query{Text: c.Query, Agent: agent, Limit: pageSize, Fitting: true, Source: c.Source, Tag: c.Tag, Person: true}
 	if !slices.Contains(c.Sources, c.Source) {
 		q.Source = ""
 	}

@@ -31,7 +31,7 @@ func (hs *handlers) getFind(v *visit) (answer, error) {
 		scope = v.seeing()
 	}
 	var err error
-	if p.Passages, err = hs.catalog.FindText(v.Context(), contextprovider.TextQuery{Skill: p.ID, Text: p.Query}, scope); err != nil {
+	if p.Passages, err = hs.catalog.FindText(v.Context(), contextprovider.TextQuery{Skill: p.ID, Text: p.Query, Person: true}, scope); err != nil {
 		return answer{}, err
 	}
 	for i := range p.Skipped {

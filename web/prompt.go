@@ -131,7 +131,7 @@ func (hs *handlers) offerTo(v *visit, a *repertoire.Agent, prompt string) (o off
 	if o.Block, err = hs.catalog.Block(v.Context(), prompt, repertoire.Budget{Command: "skills", ListPinned: true, Offer: contextprovider.Relevant}, a); err != nil {
 		return o, err
 	}
-	all, err := hs.catalog.Search(v.Context(), repertoire.Query{Text: prompt, Agent: a, Limit: len(o.Skills) + o.Omitted + nearly})
+	all, err := hs.catalog.Search(v.Context(), repertoire.Query{Text: prompt, Agent: a, Limit: len(o.Skills) + o.Omitted + nearly, Person: true})
 	if err != nil {
 		return o, err
 	}

@@ -71,7 +71,7 @@ func (hs *handlers) getSkill(v *visit) (answer, error) {
 	p := &skillPage{Entry: e, Explains: v.scope == nil, Prompt: v.PostFormValue("q")}
 	p.Status, p.Reason = e.Status()
 	p.Proposes = hs.proposes(v)
-	p.Switches = hs.opts.Switch != nil && v.owner && (e.State == search.Offered || e.State == search.Disabled)
+	p.Switches = hs.opts.Switch != nil && v.owner && (e.State == search.Offered || e.State == search.Reserved || e.State == search.Disabled)
 	if p.Explains && p.Prompt != "" {
 		if p.Why, err = hs.why(v, e.ID, p.Prompt); err != nil {
 			return answer{}, err

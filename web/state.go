@@ -138,8 +138,9 @@ func heldGroups(entries []repertoire.Entry) []heldGroup {
 		{Title: "Not trusted yet", Advice: "Their project may be somebody else's. Read them, then run \"skills trust\" in the project."},
 		{Title: "Changed since they were installed", Advice: "\"skills update --verify\" shows what has changed, and \"skills update\" installs them again."},
 		{Title: "Lacking something that they need", Advice: "Install what is missing, and they are offered again."},
+		{Title: "Started only by you", Advice: "Their authors say so. A prompt with /NAME or “the skill NAME” gets them, and a pin has an agent always get them."},
 	}
-	states := []search.State{search.Disabled, search.Untrusted, search.Changed, search.Unavailable}
+	states := []search.State{search.Disabled, search.Untrusted, search.Changed, search.Unavailable, search.Reserved}
 	for i, state := range states {
 		groups[i].Skills = firstRows(slices.DeleteFunc(slices.Clone(entries), func(e repertoire.Entry) bool { return e.State != state }))
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/usage"
 )
@@ -50,7 +51,7 @@ func (hs *handlers) getUsage(v *visit) (answer, error) {
 	if v.scope != nil {
 		agent = v.scope.Name
 	}
-	entries, err := hs.catalog.List(v.Context(), v.scope, nil)
+	entries, err := hs.catalog.List(v.Context(), v.scope, &repertoire.ListOptions{Person: true})
 	if err != nil {
 		return answer{}, err
 	}

@@ -40,6 +40,9 @@ const (
 	Digest = "digest"
 	// SkillDigest is "sha256:<hex>" of the skill, however it is packed, see skill.Meta.Digest.
 	SkillDigest = "skillDigest"
+
+	// InvokedBy says who starts the skill, see skill.About.
+	InvokedBy = "invoked_by"
 )
 
 // Localhost is the publisher of hosts that have no domain name.

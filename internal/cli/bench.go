@@ -117,7 +117,9 @@ entries are neither better nor worse) or "nothing", then set, "better" or
                 (as its author wants), result (offered, lost, below: the rate,
                 kind: needs no skill, hidden: the skill is offered for no
                 prompt), lost_to, demand, threshold, missing (words of the
-                prompt that the skill lacks), verdict (why it is not offered)
+                prompt that the skill lacks), verdict (why it is not offered),
+                by_search (only the user starts the skill, so that result says
+                what a search finds)
   mean      metrics, gate and figures at 3 and 5 % over the sets, each of which
             counts the same
   breakdown as of a set: means over the sets that have a part, if several do

@@ -266,7 +266,7 @@ func describedNames(list []repertoire.Entry) []cobra.Completion {
 }
 
 func skillNames(ctx context.Context, c *catalog, _ []string) []cobra.Completion {
-	return describedNames(c.asIs(ctx, nil))
+	return describedNames(c.asIs(ctx, &repertoire.ListOptions{Person: true}))
 }
 
 // disabledNames returns the skills that rules of the configuration disable.

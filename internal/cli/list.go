@@ -25,6 +25,9 @@ The states are:
   changed      it is not what was installed
   untrusted    its project is not trusted yet, see "skills trust"
   unavailable  a command that it needs is not there
+  reserved     its author lets only the user start it, with /NAME, $NAME or "the
+               skill NAME" in a prompt (disable-model-invocation in SKILL.md, or
+               allow_implicit_invocation in agents/openai.yaml)
 Only an offered skill is shown to a model. On a terminal a skill has a mark
 (✓ offered, ○ disabled or shadowed, ✗ another state) and below it the reason.
 
@@ -32,14 +35,14 @@ When the output is piped, each line holds name, source, tags (separated by
 commas), description, state and reason, separated by tabs.
 
 --json prints an object with skills, a list of objects with id, name,
-description, source, path, version, license, author and compatibility (if the
-skill says so), tags, tokens (of the instructions, estimated), from (where it
-was installed from) and installed_by ("skills", or "npx skills or gh skill",
-which have one lock) if a lock says so, state, reason, shadowed_by and
-shadowed_from (the source of that skill) for a shadowed copy, and away; and
-stale: why skills may have changed since they were indexed, if the catalog could
-not be brought up to date. partial and unread (how many)
-say that folders have not been read yet.`
+description, source, path, version, license, author, compatibility and
+invoked_by ("user" or "model") if the skill says so, tags, tokens (of the
+instructions, estimated), from (where it was installed from) and installed_by
+("skills", or "npx skills or gh skill", which have one lock) if a lock says so,
+state, reason, shadowed_by and shadowed_from (the source of that skill) for a
+shadowed copy, and away; and stale: why skills may have changed since they were
+indexed, if the catalog could not be brought up to date. partial and unread
+(how many) say that folders have not been read yet.`
 
 // listFlags choose what list prints.
 type listFlags struct {
@@ -101,7 +104,7 @@ func (l *listFlags) states() (states []search.State) {
 // entries returns the skills that the flags choose.
 func (l *listFlags) entries(ctx context.Context, c *catalog) ([]repertoire.Entry, error) {
 	states := l.states()
-	entries, err := c.List(ctx, c.agent, &repertoire.ListOptions{Shadowed: l.shadowed || l.installed, Held: states != nil || c.agent == nil})
+	entries, err := c.List(ctx, c.agent, &repertoire.ListOptions{Shadowed: l.shadowed || l.installed, Held: states != nil || c.agent == nil, Person: true})
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +183,7 @@ func markOf(state string, utf8 bool) string {
 		return ""
 	case state == "offered":
 		return "✓"
-	case state == "disabled", state == "shadowed":
+	case state == "disabled", state == "shadowed", state == "reserved":
 		return "○"
 	}
 	return "✗"

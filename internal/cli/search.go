@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -28,8 +29,10 @@ lists them all the same.
 On a terminal, skills that "context" would offer are marked with *, and below
 each stands what matches best in its instructions. When the output is piped,
 each line holds name, score, probability, source and description, separated by
-tabs. The probability is that the skill is wanted for the text; unlike the score
-it is comparable between texts and catalogs.
+tabs, and a sixth column marks a skill that is found and not offered: reserved
+means that only you start it ("skills help list"). The probability is that the
+skill is wanted for the text; unlike the score it is comparable between texts
+and catalogs.
 
 --registries asks the registries of your configuration too ("skills root add
 --registry"), each once and all within four seconds, and ranks what they have
@@ -70,7 +73,8 @@ ranked by BM25 alone. It is not judged, so that probabilities are 0.
             true when no skill fits, so that results is empty
   unfit     number of skills that were found, but hardly fit: left out
   results   a list of objects with id, name, description, score, probability,
-            source, path, relevant ("context" would offer it), required_by (of
+            source, path, relevant ("context" would offer it), state and reason
+            (of a skill that is found and not offered), required_by (of
             "context": the skill that requires it), copies (IDs of skills with
             nearly the same text, left out) and why: the terms of
             the score (each with name, value and weight), the matched words
@@ -85,7 +89,8 @@ ranked by BM25 alone. It is not judged, so that probabilities are 0.
 Scores are comparable within one answer only.
 
 With --registries, it has query, took_ms, unfit, results (a list of objects with
-name, description, version, updated, installs, verdict of a scan, registry, also
+name, description, version, updated, installs, verdict of a scan, invoked_by
+(who starts it, "user" or "model", if the registry says so), registry, also
 (other registries that have it), origin, digest, source, here (ID of this skill
 in your catalog), namesake (ID of another one of its name), probability,
 relevant and install (the arguments that install it)) and registries: name, url,
@@ -120,7 +125,7 @@ func newSearchCommand(e env) *cobra.Command {
 		}),
 		RunE: e.onPrompt(0, freshen, func(ctx context.Context, s *session, c *catalog, args []string) error {
 			q.Text, q.Agent, q.Disturb, q.Threshold = args[0], c.agent, least.disturb(), least.threshold()
-			q.Fitting = !all && !q.Syntax
+			q.Fitting, q.Person = !all && !q.Syntax, true
 			if registries {
 				return runDiscover(ctx, s, c, q)
 			}
@@ -163,7 +168,7 @@ func runSearch(ctx context.Context, ui *screen, c *catalog, q repertoire.Query) 
 			NothingFits: len(results) == 0 && !q.Syntax, Unfit: answer.Unfit, Results: results})
 	}
 	if len(answer.Hits) == 0 && answer.Unfit == 0 {
-		entries, err := c.List(ctx, c.agent, nil)
+		entries, err := c.List(ctx, c.agent, &repertoire.ListOptions{Person: true})
 		if err != nil {
 			return err
 		}
@@ -206,7 +211,10 @@ func printHits(ui *screen, q repertoire.Query, answer repertoire.Answer, snippet
 	var below [][]string
 	for i, h := range answer.Hits {
 		name := h.ID
-		if marks && h.Relevant {
+		switch {
+		case marks && h.State != search.Offered:
+			name += " (" + string(h.State) + ")"
+		case marks && h.Relevant:
 			name += " *"
 		}
 		wanted := decimals(h.Probability)
@@ -214,6 +222,9 @@ func printHits(ui *screen, q repertoire.Query, answer repertoire.Answer, snippet
 			wanted = figures.Percent(h.Probability)
 		}
 		rows = append(rows, []string{name, decimals(h.Score), wanted, h.Source, h.Description})
+		if !marks && h.State != search.Offered {
+			rows[i+1] = append(rows[i+1], string(h.State))
+		}
 		if marks {
 			below = append(below, wrapped(snippets[i], width))
 		}

@@ -36,14 +36,14 @@ unless --held is given.
 --manifest reads all files of the skill and prints their kind, path, size and
 SHA-256 instead, as "skills read NAME" does without the SHA-256.
 
---json prints an object with id, name, source, version, license, author and
-compatibility (if the skill says so), location, folder (what relative
-paths in the text are relative to), text, tokens (estimated), resources (the
-other files: path, kind, size), requires (skills that this one asks for: name,
-available), required (these skills as further objects, if the configuration says
-that they are loaded with it), unavailable (what it needs and is not there),
-stale (SKILL.md changed since it was indexed), hidden_chars, and partial and
-unread if folders of skills have not been read yet. With --manifest
+--json prints an object with id, name, source, version, license, author,
+compatibility and invoked_by (if the skill says so), location, folder (what
+relative paths in the text are relative to), text, tokens (estimated), resources
+(the other files: path, kind, size), requires (skills that this one asks for:
+name, available), required (these skills as further objects, if the
+configuration says that they are loaded with it), unavailable (what it needs and
+is not there), stale (SKILL.md changed since it was indexed), hidden_chars, and
+partial and unread if folders of skills have not been read yet. With --manifest
 it has id, folder, files (path, kind, size, sha256), digest (over all files) and
 partial (files lacks some: there are too many, or a folder cannot be read).`
 
@@ -109,6 +109,9 @@ func runShow(ctx context.Context, s *session, c *catalog, id string, raw bool) e
 	noteHidden(s.screen, body.HiddenChars, body.Location)
 	if body.Unavailable != "" {
 		s.note("it is not offered: it %s", body.Unavailable)
+	}
+	if body.InvokedBy != "" {
+		s.note("its author lets only the %s start it", body.InvokedBy)
 	}
 	noteRequired(s.screen, body)
 	if len(body.Resources) > 0 {
@@ -273,6 +276,7 @@ func runRead(ctx context.Context, ui *screen, c *catalog, id, name, output strin
 
 // runFind prints sections of the files of a skill, or of several skills.
 func runFind(ctx context.Context, s *session, c *catalog, q contextprovider.TextQuery) error {
+	q.Person = true
 	found, err := c.FindText(ctx, q, c.agent)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
@@ -119,7 +120,7 @@ func runStats(ctx context.Context, s *session, c *catalog, state string, days in
 	cfg := c.Config()
 	shared, _ := cfg.Store.(store.UsageLog)
 	log := usage.New(state, usage.Options{Shared: shared})
-	entries, err := c.List(ctx, c.agent, nil)
+	entries, err := c.List(ctx, c.agent, &repertoire.ListOptions{Person: true})
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func newTestCommand(e env) *cobra.Command {
 			folders := s.only(args)
 			return s.ask(ctx, freshen, args, func(ctx context.Context, s *session, c *catalog, ids []string) error {
 				if folders {
-					entries, err := c.List(ctx, c.agent, nil)
+					entries, err := c.List(ctx, c.agent, &repertoire.ListOptions{Person: true})
 					if err != nil {
 						return err
 					}

@@ -61,7 +61,8 @@ and with --skill an object with id, path, summary, triggers (proposed for the
 prompts that fail), unusable (path, line, reason) and
   prompts    a list of id, skill, prompt, should_trigger, right (as its author
              wants), result (offered, lost, below, kind or hidden), lost_to,
-             demand, threshold, missing and verdict`
+             demand, threshold, missing, verdict and by_search (only you start
+             the skill, so that result says what a search finds)`
 
 // tryFlags are the flags of try.
 type tryFlags struct {

@@ -59,7 +59,7 @@ func runWhy(ctx context.Context, s *session, c *catalog, args []string) error {
 		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: c.rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
 			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...), Advice: append([]string{}, e.Advice(prompt)...), Ignored: e.Ignored,
 			Background: background{e.Background.Prompts, e.Background.Higher, e.Background.Missing},
-			Filter:     e.Filter, ShadowedBy: e.ShadowedBy, State: string(e.State), Reason: e.Reason, Verdict: e.Verdict}
+			Filter:     e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
 		if e.RerankError != nil {
 			out.RerankError = e.RerankError.Error()
 		}

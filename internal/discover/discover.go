@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
@@ -62,6 +63,9 @@ type Answer struct {
 // full text, and others as its background.
 const mostHere = 300
 
+// invokedByUser is skill.InvokedByUser.
+const invokedByUser = "user"
+
 // Search asks the registries and ranks what they have with the skills that the agent of the query
 // sees here. Only an error of the catalog is one: a registry that fails is told in the answer.
 func (f *Finder) Search(ctx context.Context, q repertoire.Query) (Answer, error) {
@@ -74,6 +78,9 @@ func (f *Finder) Search(ctx context.Context, q repertoire.Query) (Answer, error)
 		return Answer{}, err
 	}
 	a := Answer{Query: q.Text, Results: []Result{}, Registries: found.Asked}
+	if !q.Person {
+		found.Offers = slices.DeleteFunc(found.Offers, func(o registries.Offer) bool { return o.InvokedBy == invokedByUser })
+	}
 	candidates := f.candidates(here, found.Offers)
 	order, unfit, err := ranked(ctx, candidates, q)
 	if err != nil {
@@ -103,14 +110,14 @@ func (f *Finder) here(ctx context.Context, q repertoire.Query) ([]repertoire.Ent
 	if err != nil {
 		return nil, err
 	}
-	all, err := f.Catalog.List(ctx, q.Agent, nil)
+	all, err := f.Catalog.List(ctx, q.Agent, &repertoire.ListOptions{Person: q.Person})
 	if err != nil {
 		return nil, err
 	}
 	var list []repertoire.Entry
 	known := make(map[string]bool)
 	add := func(e repertoire.Entry) {
-		if status, _ := e.Status(); !known[e.ID] && status == "offered" && len(list) < mostHere {
+		if status, _ := e.Status(); !known[e.ID] && (status == "offered" || status == "reserved") && len(list) < mostHere {
 			known[e.ID] = true
 			list = append(list, e)
 		}
@@ -135,7 +142,7 @@ func (f *Finder) candidates(here []repertoire.Entry, offers []registries.Offer) 
 	var list []candidate
 	byDigest, byName, bySource := make(map[string]int), make(map[string]int), make(map[string]int)
 	for i, e := range here {
-		list = append(list, candidate{Result{Offer: registries.Offer{Name: e.Name, Description: e.Description, Version: e.Version}, Here: e.ID}, e.Description})
+		list = append(list, candidate{Result{Offer: registries.Offer{Name: e.Name, Description: e.Description, Version: e.Version, InvokedBy: e.InvokedBy}, Here: e.ID}, e.Description})
 		byDigest[e.Digest], byName[words.NameKey(e.Name)] = i, i
 		if f.Origins != nil {
 			if origin, ok := f.Origins.Of(e.Location); ok {

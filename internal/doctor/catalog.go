@@ -161,7 +161,7 @@ func (d *diagnosis) held(entries []repertoire.Entry) (others []repertoire.Entry)
 	for _, e := range entries {
 		p := skill.Problem{Rule: string(e.State), Severity: skill.Note, Path: e.Location, Message: "not offered: " + e.Reason}
 		switch e.State {
-		case search.Offered, search.Unavailable: // see needs
+		case search.Offered, search.Unavailable, search.Reserved: // see needs
 			others = append(others, e)
 		case search.Disabled: // by its owner, who knows
 			d.add(e.Source, e.ID, p, false)

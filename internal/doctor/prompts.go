@@ -107,7 +107,7 @@ func (d *diagnosis) tryEvals(ctx context.Context, open Opener) {
 }
 
 func (d *diagnosis) tryIn(ctx context.Context, c *repertoire.Catalog) error {
-	entries, err := c.List(ctx, nil, nil)
+	entries, err := c.List(ctx, nil, &repertoire.ListOptions{Person: true})
 	if err != nil {
 		return err
 	}

@@ -141,6 +141,7 @@ var rules = []Rule{
 	{"hide-from-user", skill.Warning, misleads, "The text asks to hide something from the user.", "Ask what the user must not know, and why."},
 	{"ignore", skill.Error, settings, "An entry of the key ignore has an unknown rule, or matches nothing.", "Correct or remove it."},
 	{"ignore-instructions", skill.Warning, misleads, "The text asks to ignore other instructions.", "A skill has no reason to do so; remove it."},
+	{"interface-unreadable", skill.Warning, confuses, "The file in which Codex reads who starts a skill is malformed, so that only the user starts it.", "Correct the YAML in agents/openai.yaml."},
 	{"interrupted", skill.Note, place, "The search for skills was interrupted.", "Run the command again."},
 	{"invalid-utf8", skill.Error, refuses, "The file is not valid UTF-8.", "Save it as UTF-8."},
 	{"invalid-yaml", skill.Error, refuses, "The frontmatter is not YAML.", "Quote the value, or write it as a block (key: >-)."},

@@ -17,6 +17,7 @@ import (
 type Catalog interface {
 	Block(ctx context.Context, prompt string, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error)
 	Why(ctx context.Context, id string, q search.Query) (search.Explanation, error)
+	Search(ctx context.Context, q search.Query) (search.Answer, error)
 }
 
 // A Judge asks a catalog as a client would.
@@ -51,6 +52,10 @@ type Outcome struct {
 	Threshold float64  `json:"threshold"`
 	Missing   []string `json:"missing,omitempty"` // words of the prompt that the skill lacks
 	Verdict   string   `json:"verdict,omitempty"` // one sentence on why the skill is not listed
+
+	// BySearch means that only the user starts the skill. No prompt is offered it, so that Result
+	// says what a search finds for him.
+	BySearch bool `json:"by_search,omitempty"`
 }
 
 // Ask asks one prompt of a skill with an ID.
@@ -61,20 +66,34 @@ func (j *Judge) Ask(ctx context.Context, id string, p Prompt) (Outcome, error) {
 		return o, fmt.Errorf("asking %s: %w", p.ID, err)
 	}
 	o.Demand, o.Threshold = block.Demand.Probability, block.Threshold
-	if lists(block, id) {
+	if lists(block.Skills, id) {
 		o.Result, o.Right = Offered, p.Trigger
 		return o, nil
 	}
-	why, err := j.Catalog.Why(ctx, id, search.Query{Text: p.Prompt, Agent: j.Agent, Disturb: j.Disturb, Threshold: j.Threshold, Trial: true})
+	q := search.Query{Text: p.Prompt, Agent: j.Agent, Disturb: j.Disturb, Threshold: j.Threshold, Trial: true}
+	why, err := j.Catalog.Why(ctx, id, q)
 	if err != nil {
 		return o, fmt.Errorf("asking %s: %w", p.ID, err)
+	}
+	hits := block.Skills
+	if status, _ := why.Status(); status == string(search.Reserved) {
+		q.Person, q.Relevant = true, true
+		found, err := j.Catalog.Search(ctx, q)
+		if err != nil {
+			return o, fmt.Errorf("asking %s: %w", p.ID, err)
+		}
+		o.BySearch, o.Demand, hits, why.State = true, found.Demand.Probability, found.Hits, search.Offered
+		if lists(hits, id) {
+			o.Result, o.Right = Offered, p.Trigger
+			return o, nil
+		}
 	}
 	o.Right, o.Verdict, o.Missing = !p.Trigger, why.Verdict, words.Spelled(p.Prompt, why.Absent)
 	switch {
 	case why.State != search.Offered || why.Filter != "" || why.ShadowedBy != "" || why.Away:
 		o.Result = Hidden
-	case len(block.Skills) > 0:
-		o.Result, o.To = Lost, block.Skills[0].ID
+	case len(hits) > 0:
+		o.Result, o.To = Lost, hits[0].ID
 	case why.Kind != "":
 		o.Result = Kind
 	default:
@@ -83,20 +102,26 @@ func (j *Judge) Ask(ctx context.Context, id string, p Prompt) (Outcome, error) {
 	return o, nil
 }
 
-// lists reports whether a block has the skill, or a copy of it.
-func lists(b contextprovider.Block, id string) bool {
-	return slices.ContainsFunc(b.Skills, func(h search.Hit) bool {
+// lists reports whether hits have the skill, or a copy of it.
+func lists(hits []search.Hit, id string) bool {
+	return slices.ContainsFunc(hits, func(h search.Hit) bool {
 		return h.ID == id || slices.ContainsFunc(h.Copies, func(e search.Entry) bool { return e.ID == id })
 	})
 }
 
 // Says says in a few words what happens to the prompt.
 func (o *Outcome) Says() string {
+	listed := string(Offered)
+	if o.BySearch {
+		listed = "found by search"
+	}
 	switch {
 	case !o.Trigger && o.Right:
-		return "not offered, as it should be"
+		return "not " + listed + ", as it should be"
 	case !o.Trigger:
-		return "offered, and should not be"
+		return listed + ", and should not be"
+	case o.Result == Offered:
+		return listed
 	case o.Result == Lost:
 		return "lost to " + o.To
 	case o.Result == Below:
@@ -129,9 +154,12 @@ func Sort(list []Outcome) {
 // Summary says in one sentence how many prompts get what their authors want, and what
 // happens to the others.
 func Summary(list []Outcome) string {
-	right := 0
+	right, searched := 0, 0
 	wrong := make(map[Result]int)
 	for _, o := range list {
+		if o.BySearch {
+			searched++
+		}
 		if o.Right {
 			right++
 		} else {
@@ -153,6 +181,9 @@ func Summary(list []Outcome) string {
 	}
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
+	}
+	if searched > 0 {
+		text += fmt.Sprintf("; for %d of them search alone was asked, because only the user starts the skill", searched)
 	}
 	return text + "."
 }

@@ -92,7 +92,7 @@ type Lacking struct {
 // is called for each skill and each proposal that cannot be read.
 func (w *Writer) Lacking(ctx context.Context, warn func(error)) (Lacking, error) {
 	var l Lacking
-	entries, err := w.Library.List(ctx, w.Who.Agent, nil)
+	entries, err := w.Library.List(ctx, w.Who.Agent, &search.ListOptions{Person: true})
 	if err != nil {
 		return l, err
 	}

@@ -57,7 +57,7 @@ func (c *call) offerOf(e *ard.Entry) Offer {
 	publisher, _ := ard.Publisher(e.Identifier)
 	o := Offer{
 		Name: e.Identifier[strings.LastIndex(e.Identifier, ":")+1:], Description: cmp.Or(e.Description, e.DisplayName), Version: e.Version,
-		Updated: date(e.UpdatedAt), Origin: publisher, Digest: e.Meta(ard.SkillDigest),
+		Updated: date(e.UpdatedAt), Origin: publisher, Digest: e.Meta(ard.SkillDigest), InvokedBy: e.Meta(ard.InvokedBy),
 	}
 	if c.mayFetch(e.URL) {
 		o.Source = c.sourceOf(e.Identifier)

@@ -91,11 +91,12 @@ type Offer struct {
 	Installs    int      `json:"installs,omitempty"` // as the registry counts
 	Verdict     string   `json:"verdict,omitempty"`  // of a scan that the registry tells of, such as "clean"; "" means none
 	Registry    string   `json:"registry"`
-	Also        []string `json:"also,omitempty"`   // other registries that have the same
-	Origin      string   `json:"origin,omitempty"` // who publishes it: a repository, a domain or a user
-	Digest      string   `json:"digest,omitempty"` // of the skill, if the registry knows it
-	Source      string   `json:"source,omitempty"` // for package install; "" means that it cannot be installed
-	Skill       string   `json:"-"`                // which skill of Source; "" means its only one
+	Also        []string `json:"also,omitempty"`       // other registries that have the same
+	Origin      string   `json:"origin,omitempty"`     // who publishes it: a repository, a domain or a user
+	Digest      string   `json:"digest,omitempty"`     // of the skill, if the registry knows it
+	Source      string   `json:"source,omitempty"`     // for package install; "" means that it cannot be installed
+	InvokedBy   string   `json:"invoked_by,omitempty"` // who starts it, if the registry says so: "user" or "model"
+	Skill       string   `json:"-"`                    // which skill of Source; "" means its only one
 
 	file file
 }

@@ -34,13 +34,13 @@ const archiveSuffix = ".zip"
 // installable reports whether clients could install a skill, as far as its index says. Packing it
 // tells the rest.
 func installable(e *search.Entry) bool {
-	return e.State == search.Offered && !e.Away && e.ShadowedBy == "" && e.ID == e.Name &&
+	return (e.State == search.Offered || e.State == search.Reserved) && !e.Away && e.ShadowedBy == "" && e.ID == e.Name &&
 		e.File() == skill.FileNames[0] && contextprovider.CheckHead(e.Name, e.Description) == nil
 }
 
 // entries returns the skills that clients could install, by name.
 func (x *Registry) entries(ctx context.Context, v *visit) ([]search.Entry, error) {
-	list, err := x.catalog.List(ctx, v.Agent, nil)
+	list, err := x.catalog.List(ctx, v.Agent, &search.ListOptions{Person: true})
 	return slices.DeleteFunc(list, func(e search.Entry) bool { return !installable(&e) }), err
 }
 

@@ -312,3 +312,14 @@ func FuzzSearch(f *testing.F) {
 		}
 	})
 }
+
+// TestReserved: that only the user starts a skill is told wherever clients learn of the skill.
+func TestReserved(t *testing.T) {
+	k := serve(t, map[string]string{"lamp/SKILL.md": "---\nname: lamp\ndescription: Lights the harbour lamps. Use when lighting lamps.\ndisable-model-invocation: true\n---\nx\n"})
+	for _, q := range [][3]string{{http.MethodGet, "/.well-known/ard.json", ""}, {http.MethodPost, "/search", `{"query": {"text": "light the lamps"}}`}, {http.MethodGet, "/agents", ""}} {
+		resp, data := k.ask(t, "", q[0], q[1], q[2])
+		if resp.StatusCode != http.StatusOK || !strings.Contains(string(data), `"`+ard.InvokedBy+`":"user"`) {
+			t.Errorf("%s says %d %s", q[1], resp.StatusCode, data)
+		}
+	}
+}

@@ -29,7 +29,7 @@ func (x *Registry) hits(ctx context.Context, v *visit, q *ard.Query) ([]search.H
 	if err := check(q.Filter); err != nil {
 		return nil, err
 	}
-	ask := search.Query{Text: q.Text, Limit: maxFound, Agent: v.Agent, Fitting: true, Least: search.WorthReading}
+	ask := search.Query{Text: q.Text, Limit: maxFound, Agent: v.Agent, Fitting: true, Least: search.WorthReading, Person: true}
 	rest := make(ard.Filter)
 	some := v.entryOf(&search.Entry{Meta: skill.Meta{Name: "x"}})
 	for field, wanted := range q.Filter {

@@ -174,7 +174,7 @@ func (r *report) explain(ctx context.Context, prompt string, open Open) error {
 	if !ok || r.Kind != "" || len(r.Skills) > 0 {
 		return nil
 	}
-	q := repertoire.Query{Text: prompt, Limit: most, Agent: agent}
+	q := repertoire.Query{Text: prompt, Limit: most, Agent: agent, Person: true}
 	answer, err := a.Search(ctx, q)
 	if err != nil {
 		return fmt.Errorf("looking for the nearest skills: %w", err)

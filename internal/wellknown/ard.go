@@ -21,7 +21,7 @@ func Entry(publisher string, e *search.Entry) ard.Entry {
 		Identifier: ard.Identifier(publisher, Namespace, e.Name), DisplayName: e.Name, Description: e.Description, Tags: e.Tags,
 		RepresentativeQueries: ard.Queries(e.Examples), Version: e.Version, Metadata: map[string]any{ard.SkillDigest: e.Digest},
 	}
-	for key, text := range map[string]string{"license": e.License, "author": e.Author, "compatibility": e.Compatibility} {
+	for key, text := range map[string]string{"license": e.License, "author": e.Author, "compatibility": e.Compatibility, ard.InvokedBy: e.InvokedBy} {
 		if text != "" {
 			out.Metadata[key] = text
 		}

@@ -69,7 +69,7 @@ func Publish(ctx context.Context, c Catalog, a *search.Agent, dir, base string) 
 	}
 	defer w.close()
 	w.manifest = m
-	entries, err := c.List(ctx, a, nil)
+	entries, err := c.List(ctx, a, &search.ListOptions{Person: true})
 	if err != nil {
 		return Result{}, err
 	}
