@@ -21,10 +21,14 @@ type evalCatalog struct {
 	warn    func(error)
 }
 
+// ErrNoEvals means that no skill has evals.
+var ErrNoEvals = errors.New("no skill of the catalog has prompts in an " + skill.EvalsPattern + " file")
+
 // FromEvals makes a set from the skills that an agent sees and the prompts in the
 // evals/*.json files beside them. A nil agent sees all skills. The catalog must stay
 // open while the corpus of the set is read. warn is called for each file of evals and
-// each skill that is left out because it cannot be used.
+// each skill that is left out because it cannot be used. The error is ErrNoEvals if there is
+// nothing to leave out and no prompt.
 func FromEvals(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, warn func(error)) (*Dataset, []evals.Unusable, error) {
 	entries, err := c.List(ctx, a, &repertoire.ListOptions{Person: true})
 	if err != nil {
@@ -33,10 +37,12 @@ func FromEvals(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, 
 	o := &evalCatalog{c, a, warn}
 	d := &Dataset{Name: "from-evals", Corpus: o.documents(ctx, entries), beside: true}
 	var bad []evals.Unusable
+	unread := 0
 	for _, e := range entries {
 		prompts, unusable, err := evals.Read(ctx, c, e, a)
 		if err != nil {
 			warn(fmt.Errorf("%s: not used: %w", e.Location, err))
+			unread++
 			continue
 		}
 		for _, u := range unusable {
@@ -44,8 +50,12 @@ func FromEvals(ctx context.Context, c *repertoire.Catalog, a *repertoire.Agent, 
 		}
 		bad, d.Queries = append(bad, unusable...), append(d.Queries, queriesOf(e.ID, prompts)...)
 	}
-	if len(d.Queries) == 0 {
-		return nil, nil, errors.New("no skill of the catalog has prompts in an " + skill.EvalsPattern + " file")
+	switch {
+	case len(d.Queries) > 0:
+	case len(bad)+unread > 0:
+		return nil, nil, errors.New("none of the evals can be used")
+	default:
+		return nil, nil, ErrNoEvals
 	}
 	return d, bad, ctx.Err()
 }

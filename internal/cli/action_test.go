@@ -224,7 +224,15 @@ func TestAction(t *testing.T) {
 	r = start(map[string]string{"tests": "false"})
 	must.Write(t, filepath.Join(r.dir, "skills/ant/SKILL.md"), "---\nname: ant\ndescription: Carries. Use when asked.\n---\nCarry.\n")
 	said, failed = r.run(&a)
-	if failed != nil || said["Install"] != "" || !strings.Contains(said["Evals"], "No skill in skills has evals.") || said["Tests"] != "" {
+	if failed != nil || said["Install"] != "" || !strings.Contains(said["Evals"], "no skill of the catalog has prompts") || said["Tests"] != "" {
 		t.Errorf("failed: %q\n%s", failed, said)
+	}
+
+	r = start(map[string]string{"min-offered": "1"})
+	actionSkill(t, r.dir, "sort the socks by colour", "cold")
+	must.Do(t, os.Rename(filepath.Join(r.dir, "my skills"), filepath.Join(r.dir, "skills")))
+	must.Do(t, os.Symlink("..", filepath.Join(r.dir, "skills/tea/loop"))) // a search of the shell's own ended at it
+	if said, failed = r.run(&a); fmt.Sprint(failed) != "[Evals Tests]" {
+		t.Errorf("with a link loop: failed: %q\n%s", failed, said)
 	}
 }

@@ -37,6 +37,7 @@ The prompts that do not get what their author wants come first, the measures
 last. In CI, --min-offered .9 fails if fewer than 90 % of the prompts that need
 a skill are offered it, --min-rank .8 if the skill ranks first for fewer than
 80 %. A file of evals that is malformed fails too: the message has its line.
+Where no skill has evals, that fails unless --allow-none is given.
 
 --write asks the model of "skills chat" (--base-url, --model and --key-env, or
 your configuration) for prompts: for NAME, or for up to --limit skills that have
@@ -62,13 +63,14 @@ With --write, --json prints an object with
              no proposal)
   left       number of further skills without evals that can be used
 
-Exit status: 1 if a file of evals cannot be used, or less is reached than
---min-offered or --min-rank want; with --write, if there is no proposal for one
+Exit status: 1 if a file of evals cannot be used, no skill has evals, or less is
+reached than --min-offered or --min-rank want; with --write, if there is no proposal for one
 of the skills.`
 
 func newEvalsCommand(e env) *cobra.Command {
 	b := benchFlags{fromEvals: true, seed: 1, gate: new(evalsGate)}
 	var w evalWriting
+	var none bool
 	writing := w.flags()
 	cmd := &cobra.Command{
 		Use:               "evals [NAME|FOLDER]",
@@ -92,7 +94,7 @@ func newEvalsCommand(e env) *cobra.Command {
 				case !writes && w.on:
 					err = fmt.Errorf("--%s measures evals; leave it or --write out", f.Name)
 				case len(args) == 1 && (!writes || f.Name == "limit"):
-					err = fmt.Errorf("--%s is for the evals of all skills; leave it or NAME out", f.Name)
+					err = fmt.Errorf("--%s is for the evals of all skills; leave it or NAME out: there is no folder %s", f.Name, args[0])
 				}
 			})
 			switch {
@@ -103,7 +105,11 @@ func newEvalsCommand(e env) *cobra.Command {
 			case len(args) == 1:
 				return orFolder(trySkill(cmd.Context(), s, args[0]))
 			}
-			return runBench(cmd.Context(), s, &b)
+			if err = runBench(cmd.Context(), s, &b); none && errors.Is(err, bench.ErrNoEvals) {
+				s.note("%v", err)
+				return nil
+			}
+			return err
 		},
 	}
 	f := cmd.Flags()
@@ -111,6 +117,7 @@ func newEvalsCommand(e env) *cobra.Command {
 	f.StringVar(&b.mode, "mode", "", "rank by text, vector or hybrid")
 	f.StringVar(&b.compare, "compare", "", "compare with this `file`, written with --json")
 	b.gate.flags(f)
+	f.BoolVar(&none, "allow-none", false, "exit with 0 if no skill has evals")
 	b.level.flags(cmd)
 	b.embedder.flags(cmd)
 	f.AddFlagSet(writing)

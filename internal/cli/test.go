@@ -56,7 +56,7 @@ With folders it runs the tests of all skills in them; those without tests are
 counted. The tests run programs of these folders: look at what is not yours.
 
 Exit status: 1 if a test does not pass, or a skill has no tests (with folders:
-if none has).
+if none has, unless --allow-none is given).
 
 --format junit prints the XML that continuous integration reads.
 
@@ -66,7 +66,7 @@ text), duration_ns and unprotected (see "skills run").`
 
 func newTestCommand(e env) *cobra.Command {
 	var x executorChoice
-	format := "text"
+	format, none := "text", false
 	cmd := &cobra.Command{
 		Use:               "test SKILL…|FOLDER…",
 		Short:             "Run the tests that a skill ships",
@@ -93,11 +93,12 @@ func newTestCommand(e env) *cobra.Command {
 					}
 					ids = mapped(entries, func(e repertoire.Entry) string { return e.ID })
 				}
-				return orFolder(runTests(ctx, s.screen, c, tested{ids, folders}, &x, format))
+				return orFolder(runTests(ctx, s.screen, c, tested{ids, folders, none && folders}, &x, format))
 			})
 		}),
 	}
 	x.flags(cmd)
+	cmd.Flags().BoolVar(&none, "allow-none", false, "of folders: exit with 0 if no skill has tests")
 	cmd.Flags().StringVar(&format, "format", format, "print `text`, json or junit")
 	return cmd
 }
@@ -106,6 +107,7 @@ func newTestCommand(e env) *cobra.Command {
 type tested struct {
 	ids     []string
 	lenient bool // some need not have any
+	none    bool // none need have any
 }
 
 func runTests(ctx context.Context, ui *screen, c *catalog, t tested, e *executorChoice, format string) error {
@@ -120,17 +122,21 @@ func runTests(ctx context.Context, ui *screen, c *catalog, t tested, e *executor
 			return err
 		}
 		if t.lenient && errors.Is(err, skilltest.ErrNone) {
-			if none++; none < len(t.ids) {
-				continue
-			}
-			err = fmt.Errorf("none of %s has tests, which are files tests/NAME.txtar of a skill (\"skills help test\")", count(none, "skill"))
+			none++
+			continue
 		}
 		list, errs = append(list, outcomes...), append(errs, err)
 	}
-	if none > 0 && none < len(t.ids) {
-		ui.note("%s without tests", count(none, "skill"))
-	}
 	var err error
+	switch why := fmt.Sprintf("none of %s has tests, which are files tests/NAME.txtar of a skill (\"skills help test\")", count(none, "skill")); {
+	case none < len(t.ids) && none > 0:
+		ui.note("%s without tests", count(none, "skill"))
+	case none < len(t.ids):
+	case t.none:
+		ui.note("%s", why)
+	default:
+		errs = append(errs, errors.New(why))
+	}
 	switch {
 	case ui.json || format == "json":
 		err = ui.printJSON(list)
