@@ -24,7 +24,7 @@ type opening struct {
 	cfg Config // with the sources and the file of the time when Open was called
 	log *slog.Logger
 
-	agents atomic.Pointer[[]*Agent] // of cfg, until Owner.SetRules replaces them
+	rules atomic.Pointer[rules] // those of cfg, until Owner.SetRules replaces them; cfg never changes
 
 	by config.Embedding // if it is Inline, rescans embed
 
@@ -61,7 +61,7 @@ type upkeep interface {
 	embed(ctx context.Context, progress func(done, all int)) error  // with the embedder
 	encode(ctx context.Context, progress func(done, all int)) error // with the contextual encoder
 	calibrate(ctx context.Context) error
-	setPolicy(p *Policy)
+	setRules() // goes by opening.rules from now on
 	forget(ctx context.Context, label string) error
 	indexed(ctx context.Context) (bool, error)
 	usable(ctx context.Context) (bool, error)

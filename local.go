@@ -114,7 +114,7 @@ func (l *local) open(ctx context.Context, path string, sources []source.Source) 
 		l.log.Warn("catalog was damaged and is rebuilt", "kept", aside)
 	}
 	f := &catalogFile{
-		state: state{path: path, store: db, search: search.New(x, db, l.by.Embedder, l.searchOptions()), policy: l.cfg.policy()},
+		state: state{path: path, store: db, search: search.New(x, db, l.by.Embedder, l.searchOptions()), policy: l.rules.Load().whole()},
 		file:  db, index: x, replaced: new(atomic.Bool),
 	}
 	f, err := f.with(sources)

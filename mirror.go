@@ -64,7 +64,7 @@ func newMirror(o *opening) (*mirror, error) {
 	r := impatient{e, m}
 	options := o.searchOptions()
 	options.AsOf = m.conn.asOf
-	m.state = state{path: path, store: e, search: search.New(m.copy, r, o.by.Embedder, options), policy: o.cfg.policy()}
+	m.state = state{path: path, store: e, search: search.New(m.copy, r, o.by.Embedder, options), policy: o.rules.Load().whole()}
 	files := shared.NewCache(path+filesSuffix, 0)
 	m.reader.open = func(info source.Info, current func([]skill.File) bool) (source.Source, error) {
 		info.MaxFile = o.cfg.MaxFile
@@ -179,7 +179,7 @@ func (m *mirror) encode(context.Context, func(done, all int)) error { return nil
 
 // calibrate implements keeper.
 func (m *mirror) calibrate(ctx context.Context) error {
-	return m.copy.Calibrate(ctx, m.search.Calibrator(*m.agents.Load()))
+	return m.copy.Calibrate(ctx, m.search.Calibrator(m.rules.Load().agents))
 }
 
 // forget implements keeper.

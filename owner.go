@@ -57,9 +57,8 @@ func (o Owner) SetRules(p *Policy, agents []*Agent) error {
 	if err := cmp.Or(p.Check(), checkAgents(agents)); err != nil {
 		return err
 	}
-	agents = slices.Clone(agents)
-	o.c.agents.Store(&agents)
-	o.c.keeper.setPolicy(p)
+	o.c.rules.Store(&rules{p, slices.Clone(agents)})
+	o.c.keeper.setRules()
 	return nil
 }
 

@@ -6,13 +6,19 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// policy returns the policy of the catalog. Only agents that use a skill by the path of its folder
+// rules are what an owner may change while a catalog is open. They are replaced, and never changed.
+type rules struct {
+	policy *Policy // as it was given; nil means none
+	agents []*Agent
+}
+
+// whole returns the policy of the catalog. Only agents that use a skill by the path of its folder
 // see it, and unless the policy says otherwise, the triggers of the skills in the user's own
 // folders are certain.
-func (c *Config) policy() *Policy {
+func (r *rules) whole() *Policy {
 	var p Policy
-	if c.Policy != nil {
-		p = *c.Policy
+	if r.policy != nil {
+		p = *r.policy
 	}
 	if p.Triggers == nil {
 		p.Triggers = map[string]string{source.KindRoot: "certain", source.KindUser: "certain"}
@@ -23,19 +29,15 @@ func (c *Config) policy() *Policy {
 	return &p
 }
 
-// setPolicy implements keeper.
-func (l *local) setPolicy(p *Policy) {
+// setRules implements keeper.
+func (l *local) setRules() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cfg.Policy = p
 	f := *l.now.Load()
-	f.policy = l.cfg.policy()
+	f.policy = l.rules.Load().whole()
 	f.search.SetPolicy(f.policy, f.reader.kinds())
 	l.now.Store(&f)
 }
 
-// setPolicy implements keeper.
-func (m *mirror) setPolicy(p *Policy) {
-	cfg := Config{Policy: p}
-	m.search.SetPolicy(cfg.policy(), nil)
-}
+// setRules implements keeper.
+func (m *mirror) setRules() { m.search.SetPolicy(m.rules.Load().whole(), nil) }

@@ -54,7 +54,7 @@ func newCatalog(ctx context.Context, cfg Config) (*Catalog, error) {
 	}
 	o := &opening{cfg: cfg, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)), ready: make(chan struct{})}
 	o.setReady = sync.OnceFunc(func() { close(o.ready) })
-	o.agents.Store(&cfg.Agents)
+	o.rules.Store(&rules{cfg.Policy, cfg.Agents})
 	_, err := newReader(cfg.Sources)
 	if err = cmp.Or(err, (&search.Query{Threshold: cfg.Threshold, Disturb: cfg.Disturb}).CheckLevels(), cfg.Policy.Check(), checkAgents(cfg.Agents)); err != nil {
 		return nil, err
@@ -94,11 +94,11 @@ func (c *Catalog) Close() error {
 	return err
 }
 
-// Config returns what the catalog was opened with, its sources and agents as they are now, and
+// Config returns what the catalog was opened with, its sources, policy and agents as they are now, and
 // the name of the catalog file in DB. What it refers to must not be changed.
 func (c *Catalog) Config() Config {
-	cfg := c.cfg
-	cfg.DB, cfg.Sources, cfg.Agents = c.keeper.path(), c.keeper.sources(), *c.agents.Load()
+	cfg, now := c.cfg, c.rules.Load()
+	cfg.DB, cfg.Sources, cfg.Policy, cfg.Agents = c.keeper.path(), c.keeper.sources(), now.policy, now.agents
 	return cfg
 }
 
@@ -118,7 +118,7 @@ func (c *Catalog) Agent(name string) (*Agent, error) {
 		return nil, nil
 	}
 	var known []string
-	for _, a := range *c.agents.Load() {
+	for _, a := range c.rules.Load().agents {
 		if a.Name == name {
 			return a, nil
 		}

@@ -76,7 +76,7 @@ func (l *local) calibrate(ctx context.Context) error {
 	return l.use(ctx, func(f *catalogFile) error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return f.index.Calibrate(ctx, f.search.Calibrator(*l.agents.Load()))
+		return f.index.Calibrate(ctx, f.search.Calibrator(l.rules.Load().agents))
 	})
 }
 

@@ -241,7 +241,7 @@ func (s *schedule) logWarnings(ctx context.Context, reports []Report, err error)
 	if err != nil {
 		warn("rescan", "error", err)
 	}
-	for _, a := range *s.agents.Load() {
+	for _, a := range s.rules.Load().agents {
 		problems, _ := s.now.Load().search.Unmatched(ctx, a) // an error stands in err too
 		for _, p := range problems {
 			warn("rule of an agent matches nothing", "rule", p.Message, "file", p.Path, "line", p.Line)

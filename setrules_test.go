@@ -45,6 +45,9 @@ func TestSetRules(t *testing.T) {
 			for range 20 {
 				_, err := c.Search(t.Context(), repertoire.Query{Text: "one"})
 				must.Do(t, err)
+				if p := c.Config().Policy; p != none {
+					t.Errorf("the configuration has the policy %+v", p)
+				}
 			}
 		})
 	}
