@@ -19,7 +19,8 @@ type draft struct {
 	Why     string
 	Problem string             // why it was not kept; "" means that there was none
 	Kept    *proposal.Proposal // nil before it is
-	Owner   bool               // the visitor may decide on it
+	Decides bool               // the visitor may decide on it
+	Mine    bool               // the visitor made it, now or before
 }
 
 // outline is the SKILL.md with which the draft of a new skill begins.
@@ -45,15 +46,15 @@ func (hs *handlers) getDraft(v *visit) (answer, error) {
 // postDraft keeps what a visitor proposes.
 func (hs *handlers) postDraft(v *visit) (answer, error) {
 	d := draft{ID: v.PostFormValue("id"), Name: strings.TrimSpace(v.PostFormValue("name")), Text: v.PostFormValue("text"),
-		Seen: v.PostFormValue("seen"), Why: v.PostFormValue("why"), Owner: v.owner}
-	if strings.TrimSpace(d.Text) == "" {
-		return answer{}, refuse("the text of SKILL.md is missing")
-	}
+		Seen: v.PostFormValue("seen"), Why: v.PostFormValue("why"), Decides: v.owner}
 	var p proposal.Proposal
 	var err error
-	if d.ID != "" {
+	switch {
+	case strings.TrimSpace(d.Text) == "":
+		err = refuse("the text of SKILL.md is missing")
+	case d.ID != "":
 		p, err = hs.opts.Proposals.ProposeUpdate(v.Context(), v.who(), proposal.Change{Skill: d.ID, Text: d.Text, Seen: d.Seen, Justification: d.Why})
-	} else {
+	default:
 		text := strings.ReplaceAll(d.Text, "\r\n", "\n")
 		p, err = hs.opts.Proposals.ProposeNew(v.Context(), v.who(), proposal.Addition{Name: d.Name, Justification: d.Why,
 			Files: proposal.Files{skill.FileNames[0]: {Data: []byte(text)}}})
@@ -65,7 +66,7 @@ func (hs *handlers) postDraft(v *visit) (answer, error) {
 	case err != nil:
 		d.Problem = v.message(err)
 	default:
-		d.Kept = &p
+		d.Kept, d.Mine = &p, v.made(&p)
 	}
 	return answer{data: d, title: "Propose"}, nil
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -45,4 +46,22 @@ func secure(h http.Header) {
 	// With no-referrer, browsers would not say in forms which site they are of.
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
+}
+
+// denied says why a visitor may not see a page or send its form, and what to do.
+func (v *visit) denied(p *page) error {
+	o := v.site.opts
+	switch {
+	case p.whole && v.scope != nil && (o.Key != "" || o.Agent != nil):
+		return fmt.Errorf("%s is about the whole catalog, and this server shows what agent %s may see; whoever starts it without --agent can open it", p.title, v.scope.Name)
+	case p.whole && v.scope != nil:
+		return fmt.Errorf("%s is about the whole catalog, and your token is for what agent %s may see; ask the owner of the catalog for a token without an agent", p.title, v.scope.Name)
+	case o.Open:
+		return fmt.Errorf("%s is for people who are known, and this server asks nobody for a token; its owner makes one with \"skills token add NAME\"", p.title)
+	case !v.known():
+		return fmt.Errorf("%s is for people who are known; sign in with a token, which the owner of the catalog makes with \"skills token add NAME\"", p.title)
+	case o.Reviewer == "":
+		return fmt.Errorf("%s is for whoever decides on proposals, and nobody does on this page, because the server has no --reviewer; its owner decides with \"skills proposals\"", p.title)
+	}
+	return fmt.Errorf("%s is for those who decide on proposals, and your token does not let you decide; ask the owner of the catalog for one that does", p.title)
 }

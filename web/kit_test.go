@@ -167,6 +167,13 @@ func (p reply) is(status int) reply {
 	return p
 }
 
+// follow opens the page to which the answer to a form leads.
+func (k *kit) follow(p reply) reply {
+	k.t.Helper()
+	to := p.is(http.StatusSeeOther).Header().Get("Location")
+	return k.do(httptest.NewRequest("GET", to, nil)).is(http.StatusOK)
+}
+
 // main returns the start of what the page itself shows, for messages.
 func (p reply) main() string {
 	text := p.text

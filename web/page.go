@@ -43,8 +43,8 @@ func (hs *handlers) list() []page {
 	if hs.opts.Proposals != nil {
 		list = append(list,
 			page{path: "change", name: "change", in: "catalog", title: "Change", owner: true, get: hs.getChange},
-			page{path: "proposals", name: "proposals", title: "Proposals", owner: true, get: hs.getProposals},
-			page{path: "proposal", name: "proposal", in: "proposals", title: "Proposal", owner: true, get: hs.getProposal, post: hs.postProposal})
+			page{path: "proposals", name: "proposals", title: "Proposals", owner: !hs.opts.Propose, known: true, get: hs.getProposals},
+			page{path: "proposal", name: "proposal", in: "proposals", title: "Proposal", owner: !hs.opts.Propose, known: true, decides: true, get: hs.getProposal, post: hs.postProposal})
 		if hs.opts.Propose {
 			list = append(list, page{path: "propose", name: "propose", in: "proposals", title: "Propose", known: true, get: hs.getDraft, post: hs.postDraft})
 		}
@@ -72,7 +72,8 @@ type page struct {
 
 	// whole says that only those who see the whole catalog may see the page, owner that only
 	// the owner of the catalog may, and known that only the owner and bearers of a token may.
-	whole, owner, known bool
+	// decides says that only the owner may send its forms.
+	whole, owner, known, decides bool
 
 	get  handler
 	post handler // what its forms do; nil means that it has none
@@ -115,6 +116,9 @@ func (v *visit) may(p *page) bool {
 
 // known reports whether the visitor has said who it is.
 func (v *visit) known() bool { return v.owner || v.signedIn }
+
+// made reports whether a visitor, who is known by name, has made a proposal.
+func (v *visit) made(p *proposal.Proposal) bool { return v.name != "" && p.Agent == v.who().Name }
 
 // who returns the visitor for records.
 func (v *visit) who() proposal.Who {
@@ -181,7 +185,7 @@ func (s *Site) handle(p page) {
 	s.mux.HandleFunc("GET "+at, s.serve(p))
 	if p.post != nil {
 		post := p
-		post.get = p.post
+		post.get, post.owner = p.post, p.owner || p.decides
 		s.mux.HandleFunc("POST "+at, s.serve(post))
 	}
 }
@@ -195,7 +199,7 @@ func (s *Site) serve(p page) http.HandlerFunc {
 			return
 		}
 		if !v.may(&p) {
-			s.fail(w, v, &statusError{http.StatusForbidden, errors.New("this page is only for the owner of the catalog, or for bearers of a token")})
+			s.fail(w, v, &statusError{http.StatusForbidden, v.denied(&p)})
 			return
 		}
 		if r.Method == http.MethodPost {

@@ -131,7 +131,7 @@ func propose(t *testing.T, box *proposal.Box, to string) string {
 var seenPattern = regexp.MustCompile(`name="seen" value="([^"]*)"`)
 
 // seenIn returns what the form of a proposal says that the visitor has seen.
-func seenIn(t *testing.T, p reply) string {
+func seenIn(t testing.TB, p reply) string {
 	t.Helper()
 	m := seenPattern.FindStringSubmatch(p.text)
 	if m == nil {

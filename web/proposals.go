@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -18,27 +19,30 @@ type proposalList struct {
 	Waiting, Decided []proposal.Proposal // the newest first
 	Shared           bool                // the catalog is
 	Propose          bool                // the visitor may propose
+	Mine             bool                // they are only those that the visitor made
 	Problem          string              // of single proposals, which are left out; "" means none
 }
 
-// getProposals lists the proposed changes of skills.
+// getProposals lists the proposed changes of skills: all for those who decide, their own for others.
 func (hs *handlers) getProposals(v *visit) (answer, error) {
 	list, err := hs.opts.Proposals.List(v.Context(), v.scope, true)
-	d := proposalList{Shared: hs.shared(), Propose: hs.opts.Propose}
+	d := proposalList{Shared: hs.shared(), Propose: hs.opts.Propose, Mine: !v.owner}
 	if list == nil && d.Shared {
 		err = hs.goneError("the proposals are", err)
 	}
 	if list == nil {
 		return answer{}, err
 	}
-	if err != nil { // of single proposals: the others are listed
+	if err != nil && v.owner { // of single proposals: the others are listed
 		d.Problem = v.message(err)
 	}
 	slices.Reverse(list)
 	for _, p := range list {
-		if p.State == proposal.StateOpen {
+		switch {
+		case d.Mine && !v.made(&p):
+		case p.State == proposal.StateOpen:
 			d.Waiting = append(d.Waiting, p)
-		} else {
+		default:
 			d.Decided = append(d.Decided, p)
 		}
 	}
@@ -51,6 +55,7 @@ type proposalView struct {
 	Lines   []diffLine
 	Roots   []string // to one of which a new skill of a shared catalog goes
 	Shared  bool     // the catalog is
+	Decides bool     // the visitor may decide
 	Seen    string   // identifies what the visitor sees, see seen
 	Draft   string   // the reason that the visitor has given
 	Problem string   // why the decision was not carried out; "" means that there was none
@@ -62,13 +67,22 @@ func (d proposalView) Fails() bool { return d.Check != nil && !d.Check.OK }
 // getProposal shows what a proposal would do now.
 func (hs *handlers) getProposal(v *visit) (answer, error) { return hs.proposal(v, "") }
 
-// proposal shows a proposal, and why a decision about it was not carried out.
+// proposal shows a proposal, and why a decision about it was not carried out. Who made it and does not decide sees
+// what became of it, without the check, which knows the whole catalog, and without why it does not fit any more.
 func (hs *handlers) proposal(v *visit, problem string) (answer, error) {
 	p, err := hs.opts.Proposals.Show(v.Context(), v.scope, v.FormValue("id"))
 	if err != nil {
 		return answer{}, err
 	}
-	d := proposalView{Shown: p, Lines: linesOf(p.Diff), Seen: seen(&p), Draft: v.PostFormValue("reason"), Problem: problem}
+	if !v.owner {
+		if !v.made(&p.Proposal) {
+			return answer{}, &statusError{http.StatusForbidden, errors.New("only those who decide on proposals and whoever made this one may see it")}
+		}
+		if p.Check, p.Notes = nil, nil; p.Conflict != "" {
+			p.Conflict = "The skill was changed since, or is gone. Propose the change of it as it is now."
+		}
+	}
+	d := proposalView{Shown: p, Lines: linesOf(p.Diff), Decides: v.owner, Seen: seen(&p), Draft: v.PostFormValue("reason"), Problem: problem}
 	if d.Shared = hs.shared(); d.Shared && p.Kind == proposal.KindNew {
 		d.Roots = hs.catalog.Labels()
 	}

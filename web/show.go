@@ -133,6 +133,7 @@ type frame struct {
 	Title string
 	Nav   []entry
 	Out   bool               // the visitor can sign out
+	Who   string             // that it is signed in as; "" means that nobody knows
 	In    bool               // the visitor is in: there is a navigation
 	Old   *repertoire.Shared // how the catalog stands to the shared one that it cannot ask now; nil otherwise
 	Part  string             // that some folders have not been read yet; "" if all have
@@ -152,7 +153,9 @@ const partHeader = "X-Part"
 // write shows a page with a status.
 func (s *Site) write(w http.ResponseWriter, v *visit, p *page, a answer, status int) {
 	f := frame{Title: cmp.Or(a.title, p.title), Data: a.data, In: p.name != "signin"}
-	f.Out = f.In && v.signedIn
+	if f.Out = f.In && v.signedIn; f.Out {
+		f.Who = v.name
+	}
 	if now := s.catalog.Shared(); f.In && (now.State == repertoire.Stale || now.State == repertoire.Starting) {
 		f.Old = &now
 	}

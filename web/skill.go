@@ -34,6 +34,7 @@ type skillPage struct {
 	Proposes bool   // the visitor may propose a change
 	Switches bool   // the visitor may disable and enable the skill, and pin it for those who see it
 	Problem  string // why that was not done
+	Done     string // that it was
 
 	Explains bool   // the visitor may ask why a prompt finds the skill
 	Prompt   string // that is explained
@@ -72,6 +73,9 @@ func (hs *handlers) getSkill(v *visit) (answer, error) {
 	p.Status, p.Reason = e.Status()
 	p.Proposes = hs.proposes(v)
 	p.Switches = hs.opts.Switch != nil && v.owner && (e.State == search.Offered || e.State == search.Reserved || e.State == search.Disabled)
+	if p.Switches && v.FormValue("done") != "" {
+		p.Done = hs.switched(v, &e)
+	}
 	if p.Explains && p.Prompt != "" {
 		if p.Why, err = hs.why(v, e.ID, p.Prompt); err != nil {
 			return answer{}, err
@@ -116,7 +120,30 @@ func (hs *handlers) postSwitch(v *visit) (answer, error) {
 		}
 		return a, failed
 	}
-	return answer{goTo: hs.opts.link("skill", "id", e.ID)}, nil
+	return answer{goTo: hs.opts.link("skill", "id", e.ID, "agent", agent, "done", "1")}, nil
+}
+
+// switched says how a skill stands after postSwitch.
+func (hs *handlers) switched(v *visit, e *repertoire.Entry) string {
+	name := v.FormValue("agent")
+	for _, r := range hs.seenBy(v, e) {
+		switch {
+		case r.Name != name:
+		case r.Pinned:
+			return "It is pinned: " + name + " always gets it."
+		default:
+			return "It is not pinned: " + name + " gets it where it fits."
+		}
+	}
+	switch {
+	case name != "":
+		return ""
+	case e.State == search.Disabled:
+		return "It is disabled: nobody gets it any more."
+	case e.State == search.Reserved:
+		return "It is enabled: it is read where somebody asks for it by name."
+	}
+	return "It is enabled: it is offered where it fits."
 }
 
 // why explains a prompt to somebody who sees the whole catalog.

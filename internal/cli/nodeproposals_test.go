@@ -158,7 +158,7 @@ func TestProposalsOfNodes(t *testing.T) {
 	for page, want := range map[string]string{
 		bens.post("propose", "id", "dog", "seen", "0", "why", "x", "text", "y"): "has changed since you opened it",
 		bens.post("propose", "name", "Fish!", "why", "x", "text", "y"):          "is no name for a skill",
-		bens.get("proposals"): "only for the owner",
+		bens.get("proposals"): "2 proposed changes of yours wait",
 		(&visitor{t, bens.base, http.Client{}}).post("propose", "id", "dog", "text", "x", "why", "x"): "name=\"token\"",
 	} {
 		if !strings.Contains(page, want) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,9 +61,19 @@ func (h *Home) Run(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// A Server is a process "skills web".
+// Token returns a token of a new name, for an agent or, with "", for the whole catalog.
+func (h *Home) Token(ctx context.Context, name, agent string) (string, error) {
+	args := []string{"token", "add", "-q", name}
+	if agent != "" {
+		args = append(args, "--agent", agent)
+	}
+	out, err := h.command(ctx, args...).Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+// A Server is a process that serves the page.
 type Server struct {
-	URL string // its first page, with the key, which works once
+	URL string // its first page; of "skills web" with the key, which works once
 	cmd *exec.Cmd
 	out *bufio.Reader
 	err bytes.Buffer // what it says on standard error; nobody may look before it has ended
@@ -70,7 +81,45 @@ type Server struct {
 
 // Serve starts the program and waits for the address of its page.
 func (h *Home) Serve(ctx context.Context) (*Server, error) {
-	s := &Server{cmd: h.command(ctx, "web", "--no-open")}
+	s, err := h.start(ctx, "web", "--no-open")
+	if err != nil {
+		return nil, err
+	}
+	line, err := s.out.ReadString('\n')
+	if s.URL = strings.TrimSpace(line); err != nil || !strings.HasPrefix(s.URL, "http://127.0.0.1:") {
+		return nil, errors.Join(fmt.Errorf("skills web printed %q instead of its address", line), err, s.Close())
+	}
+	return s, nil
+}
+
+// ServeTeam starts the program as a server for people with tokens, of whom those with one of the agent reviewer decide.
+func (h *Home) ServeTeam(ctx context.Context) (*Server, error) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	address := free.Addr().String()
+	if err := free.Close(); err != nil {
+		return nil, err
+	}
+	s, err := h.start(ctx, "mcp", "--http", address, "--ui", "--allow-proposals", "--reviewer", "reviewer")
+	if err != nil {
+		return nil, err
+	}
+	s.URL = "http://" + address + "/ui/"
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			return s, c.Close()
+		}
+		if time.Now().After(end) {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+}
+
+func (h *Home) start(ctx context.Context, args ...string) (*Server, error) {
+	s := &Server{cmd: h.command(ctx, args...)}
 	s.cmd.Stderr = &s.err // a file would keep the tests waiting for a server that outlives them
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(os.Interrupt) }
 	s.cmd.WaitDelay = 10 * time.Second
@@ -82,10 +131,6 @@ func (h *Home) Serve(ctx context.Context) (*Server, error) {
 		return nil, err
 	}
 	s.out = bufio.NewReader(pipe)
-	line, err := s.out.ReadString('\n')
-	if s.URL = strings.TrimSpace(line); err != nil || !strings.HasPrefix(s.URL, "http://127.0.0.1:") {
-		return nil, errors.Join(fmt.Errorf("skills web printed %q instead of its address", line), err, s.Close())
-	}
 	return s, nil
 }
 
@@ -105,7 +150,7 @@ func (s *Server) Close() error {
 		err = errors.Join(err, e)
 	}
 	if e := s.cmd.Wait(); e != nil {
-		err = errors.Join(err, fmt.Errorf("skills web ended: %w\n%s", e, &s.err))
+		err = errors.Join(err, fmt.Errorf("the server ended: %w\n%s", e, &s.err))
 	}
 	return err
 }
