@@ -106,6 +106,9 @@ func (p *parser) parse(data string) error {
 		return p.refuse("file-too-large", 0, fmt.Sprintf("larger than %d bytes", MaxFile), "move details into references/")
 	}
 	p.skill.raw = data
+	if IsUTF16(data) {
+		return p.refuse("utf-16", 1, "the file is text in UTF-16, which clients cannot read", "save it as UTF-8")
+	}
 	data, bom := strings.CutPrefix(data, "\uFEFF")
 	if bom {
 		p.warn("byte-order-mark", 1, "the file starts with a byte order mark", "save it as UTF-8 without BOM")
@@ -146,6 +149,8 @@ func (p *parser) refuseOtherKinds(text string) error {
 		return p.refuse("empty-file", 0, "the file is empty", "write name and description between two lines of ---")
 	case strings.HasPrefix(trimmed, `{\rtf`):
 		return p.refuse("rich-text", 1, "an RTF document, not Markdown", "save it as plain text")
+	case IsLFSPointer(text):
+		return p.refuse("lfs-pointer", 1, "a pointer of Git LFS instead of the file", "run \"git lfs pull\" where it was checked out")
 	case tarHeader().MatchString(line):
 		return p.refuse("tar-header", 1, "an extended header of a tar archive, not a skill", "extract the archive with a tar that knows pax headers")
 	case !more && isRelativePath(trimmed):
@@ -153,6 +158,18 @@ func (p *parser) refuseOtherKinds(text string) error {
 			"check the repository out with core.symlinks=true, or copy the file")
 	}
 	return nil
+}
+
+// IsUTF16 reports whether a file begins with the mark of UTF-16, as some editors and shells of
+// Windows write it.
+func IsUTF16(text string) bool {
+	return strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff")
+}
+
+// IsLFSPointer reports whether a file begins as what Git LFS puts in the place of a file that was
+// not fetched.
+func IsLFSPointer(text string) bool {
+	return strings.HasPrefix(text, "version https://git-lfs.github.com/spec/")
 }
 
 // tarHeader matches a record of a pax header, such as "30 mtime=1.5".

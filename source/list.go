@@ -37,6 +37,7 @@ type listing struct {
 	more    bool     // a bound was reached, so some entries are missing
 	shared  bool     // the folder may have other skills, see FS.isShared
 	skills  []string // paths of the folders of these
+	within  []string // paths of SKILL.md files that are a part of the skill
 }
 
 // A viewer shows what is in a skill's folder; every folder is one.
@@ -109,11 +110,22 @@ func (s *FS) listFolder(l *listing, v viewer, sub string) {
 		l.skills = append(l.skills, sub)
 		return
 	}
+	if file := instructions(entries); file != "" && !isSample(sub) {
+		l.within = append(l.within, sub+"/"+file)
+	}
 	l.subs = append(l.subs, sub+"/")
 	if err != nil {
 		l.failed = append(l.failed, entry{path: sub, err: err})
 	}
 	s.listInto(l, v, sub+"/", entries)
+}
+
+// isSample reports whether a folder in a skill is one for material, or for what a skill shows or
+// tests: a SKILL.md there is not meant as a skill of its own.
+func isSample(sub string) bool {
+	return skill.IsMaterial(sub) || slices.ContainsFunc(strings.Split(strings.ToLower(sub), "/"), func(part string) bool {
+		return slices.Contains([]string{"example", "examples", "template", "templates", "test", "tests", "fixtures", "evals"}, part)
+	})
 }
 
 // entry describes one entry of a folder; ok is false if it was deleted meanwhile.

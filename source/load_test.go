@@ -135,6 +135,7 @@ func TestLoadProblems(t *testing.T) {
 		{"two instructions", map[string]string{"a/skill.md": ""}, []string{"a/skill.md two-skill-files"}},
 		{"case", map[string]string{"a/x/Y.md": "", "a/x/y.md": ""}, []string{"a/x/y.md case-collision"}},
 		{"link outside", map[string]string{"a/l": "-> " + out + "/secret.txt", "a/m": "-> ../../x"}, []string{"a/l link-outside", "a/m link-outside"}},
+		{"odd texts", map[string]string{"a/assets/t.docx": "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "a/n.md": "\xff\xfea\x00"}, []string{"a/assets/t.docx lfs-pointer", "a/n.md utf-16"}},
 		{"folder outside", map[string]string{"a/l": "-> " + out}, []string{"a/l link-outside"}},
 		{"links inside", map[string]string{"a/x/f": "", "a/l": "-> x/f", "a/d": "-> x"}, nil},
 		{"dangling", map[string]string{"a/l": "-> none"}, []string{"a/l dangling-link"}},

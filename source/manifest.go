@@ -106,6 +106,8 @@ func (m *Manifest) read(open func(name string) (fs.File, error)) error {
 			continue // deleted after it was listed
 		} else if err != nil {
 			m.Problems = append(m.Problems, hashProblem(err, join(m.Dir, f.Path)))
+		} else {
+			m.Problems = append(m.Problems, oddFile(string(h.head), join(m.Dir, f.Path))...)
 		}
 		if f.SHA256 == "" && !m.Partial {
 			m.Unserved = fmt.Sprintf("%q cannot be read, or is too large to hash", f.Path)
@@ -158,7 +160,15 @@ type hasher struct {
 	open   func(name string) (fs.File, error)
 	hashed int64 // bytes so far
 	buf    []byte
+	head   []byte            // the first bytes of the last file
 	kept   map[string][]byte // gets the files that say more of the skill
+}
+
+// Write keeps the first bytes of a file.
+func (h *hasher) Write(data []byte) (int, error) {
+	const most = 64
+	h.head = append(h.head, data[:min(len(data), most-min(most, len(h.head)))]...)
+	return len(data), nil
 }
 
 var errTooLargeToHash = fmt.Errorf("too many to hash; the limits are %d in a file and %d in a skill", maxHash, maxHashAll)
@@ -176,9 +186,10 @@ func (h *hasher) hash(f *skill.File) error {
 	defer file.Close()
 	h.buf = slices.Grow(h.buf[:0], int(min(max(f.Size+1, leastRead), mostRead)))
 	sum := sha256.New()
-	to, text := io.Writer(sum), new(bytes.Buffer)
+	h.head = h.head[:0]
+	to, text := io.MultiWriter(sum, h), new(bytes.Buffer)
 	if (skill.IsEvals(f.Path) || f.Path == skill.InterfaceFile) && f.Size <= maxKept {
-		to = io.MultiWriter(sum, text)
+		to = io.MultiWriter(to, text)
 	}
 	n, err := io.CopyBuffer(to, io.LimitReader(file, maxHash), h.buf[:cap(h.buf)])
 	h.hashed += n
@@ -197,6 +208,19 @@ func hashProblem(err error, path string) skill.Problem {
 		p.Rule, p.Severity = "file-not-hashed", skill.Note
 	}
 	return p
+}
+
+// oddFile says of a file that begins with head what keeps a model from reading it.
+func oddFile(head, path string) []skill.Problem {
+	switch {
+	case skill.IsLFSPointer(head):
+		return []skill.Problem{{Rule: "lfs-pointer", Severity: skill.Warning, Path: path,
+			Message: "a pointer of Git LFS instead of the file", Hint: "run \"git lfs pull\" where it was checked out, and install the skill again"}}
+	case skill.IsUTF16(head):
+		return []skill.Problem{{Rule: "utf-16", Severity: skill.Warning, Path: path,
+			Message: "text in UTF-16, which models are not shown", Hint: "save it as UTF-8"}}
+	}
+	return nil
 }
 
 // Digest returns the digest of a skill with these instructions and files, see

@@ -50,6 +50,10 @@ type walker struct {
 	stamps  chan func() // work for the goroutines of startStamps; nil if no stamps are wanted
 	strict  bool        // strict stamps and no traces are wanted, see FS.Stamped
 	traces  []*Trace
+	bare    []string // folders in a folder of skills that have no SKILL.md
+
+	mu     sync.Mutex
+	within []string // SKILL.md files in the folder of another skill; guarded by mu
 }
 
 // A visit is a folder to search.
@@ -64,17 +68,19 @@ type visit struct {
 // no stamp and folders no trace.
 func (s *FS) walk(ctx context.Context, stamped, strict bool) *walker {
 	w := &walker{src: s, start: time.Now(), seen: make(map[string]string), strict: strict}
+	wait := func() {}
 	if stamped {
 		w.stamps = make(chan func(), 64)
 		stamps := w.startStamps()
-		defer func() {
+		wait = func() {
 			close(w.stamps)
 			stamps.Wait()
-		}()
+		}
 	}
 	real, err := s.tree.real(".")
 	if err != nil {
 		w.missing(err)
+		wait()
 		return w
 	}
 	w.visit(ctx, visit{".", real, 0})
@@ -83,6 +89,8 @@ func (s *FS) walk(ctx context.Context, stamped, strict bool) *walker {
 		w.links = w.links[1:]
 		w.follow(ctx, v, real)
 	}
+	wait()
+	w.passedOver()
 	if w.top != "" {
 		w.judgeTop()
 	}
@@ -172,6 +180,9 @@ func (w *walker) visit(ctx context.Context, v visit) {
 	if err == nil {
 		w.traced(v.dir)
 	}
+	if w.src.isOfSkills(path.Dir(v.dir)) && v.dir != "." && hasFiles(entries) {
+		w.bare = append(w.bare, v.dir)
+	}
 	for _, e := range entries {
 		w.searchEntry(ctx, v, e)
 	}
@@ -214,6 +225,7 @@ func (w *walker) addSkill(dir, file string, entries []fs.DirEntry) {
 	}
 	w.stamps <- func() {
 		l := w.src.list(dir, entries)
+		w.keepWithin(dir, l.within)
 		ref.Stamp = w.src.stamp(dir, l, w.start, w.strict)
 		if !w.strict {
 			w.src.trace(trace, l, ref.Stamp, w.start)
@@ -239,6 +251,8 @@ func (w *walker) searchEntry(ctx context.Context, parent visit, e fs.DirEntry) {
 	case !e.IsDir():
 		if strings.EqualFold(name, upperFile) {
 			w.note(v.dir, "skill-md-case", errors.New("not a skill: instructions are called SKILL.md, in this case"), "rename it to SKILL.md")
+		} else if w.src.isOfSkills(parent.dir) && strings.EqualFold(path.Ext(name), ".md") && w.src.readsAsSkill(v.dir) {
+			w.note(v.dir, "skill-file", errors.New("not a skill: a skill is a folder with a SKILL.md"), "move it to "+strings.TrimSuffix(name, path.Ext(name))+"/SKILL.md")
 		}
 	case skill.IsExcluded(name):
 	case v.depth > maxDepth:

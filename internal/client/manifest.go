@@ -54,7 +54,7 @@ func pluginAt(dir, name, from string, manifests ...string) ([]Plugin, error) {
 	}
 	var errs []error
 	for _, p := range about.paths() {
-		if p, err = inPlugin(p); err != nil {
+		if p, err = inPlugin(dir, p); err != nil {
 			errs = append(errs, &PluginError{dir, fmt.Errorf("plugin %s: %w", dir, err)})
 			continue
 		}
@@ -69,13 +69,25 @@ func pluginAt(dir, name, from string, manifests ...string) ([]Plugin, error) {
 	return []Plugin{{name, from, dir, all}}, errors.Join(errs...)
 }
 
-// inPlugin cleans a path that a manifest names.
-func inPlugin(name string) (string, error) {
+// inPlugin cleans a path that a manifest names: a folder of a skill or of skills. The SKILL.md of
+// a skill stands for its folder.
+func inPlugin(dir, name string) (string, error) {
 	clean := path.Clean(name)
 	if !filepath.IsLocal(filepath.FromSlash(clean)) {
 		return "", fmt.Errorf("the path of skills %q leads out of the plugin", name)
 	}
-	return clean, nil
+	info, err := os.Stat(under(dir, clean))
+	switch {
+	case err == nil && info.IsDir():
+		return clean, nil
+	case err == nil && path.Base(clean) == "SKILL.md":
+		return path.Dir(clean), nil
+	case err == nil:
+		return "", fmt.Errorf("its manifest names the file %q as skills, and skills are folders with a SKILL.md", name)
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("its manifest names %q as skills, which is not there", name)
+	}
+	return "", err
 }
 
 // describe reads the first of some manifests that exists; nil means none.

@@ -105,12 +105,14 @@ func TestPluginsBad(t *testing.T) {
 		"src/p/.claude/settings.json":                           `{"enabledPlugins": `,
 		cached("beta", "1.0") + "/.claude-plugin/plugin.json":   `[]`,
 		cached("gamma", "1.0") + "/.claude-plugin/plugin.json":  `{"name": "ga mma"}`,
-		cached("listed", "1.0") + "/.claude-plugin/plugin.json": `{"name": "listed", "skills": ["../../alpha/1.0/skills", "/etc"]}`,
+		cached("listed", "1.0") + "/.claude-plugin/plugin.json": `{"name": "listed", "skills": ["../../alpha/1.0/skills", "/etc", "notes.md", "./gone", "./one/SKILL.md"]}`,
+		cached("listed", "1.0") + "/notes.md":                   "",
+		cached("listed", "1.0") + "/one/SKILL.md":               aSkill("one"),
 		cached("alpha", "2.0") + "/skills/out":                  "-> ../../../../../../../private",
 		"private/SKILL.md":                                      aSkill("private"),
 	})
 	_, found, warned := skills(t, project)
-	if diff := cmp.Diff([]string{"plugin:alpha alpha2", "plugin:listed listed1"}, found); diff != "" {
+	if diff := cmp.Diff([]string{"plugin:alpha alpha2", "plugin:listed listed1", "plugin:listed one"}, found); diff != "" {
 		t.Errorf("skills (-want +got):\n%s", diff)
 	}
 	var text strings.Builder
@@ -121,7 +123,8 @@ func TestPluginsBad(t *testing.T) {
 		text.WriteString(strings.ReplaceAll(err.Error(), home, "HOME") + "\n")
 	}
 	for _, want := range []string{"reading HOME/src/p/.claude/settings.json: ", "; which plugins it switches on or off is ignored", "/beta/1.0/.claude-plugin/plugin.json: ", `its name "ga mma" has more than letters`,
-		`the path of skills "../../alpha/1.0/skills" leads out of the plugin`, `the path of skills "/etc" leads out of the plugin`} {
+		`the path of skills "../../alpha/1.0/skills" leads out of the plugin`, `the path of skills "/etc" leads out of the plugin`,
+		`names the file "notes.md" as skills`, `names "./gone" as skills, which is not there`} {
 		if !strings.Contains(text.String(), filepath.FromSlash(want)) {
 			t.Errorf("no warning has %q:\n%s", want, text.String())
 		}

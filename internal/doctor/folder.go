@@ -81,7 +81,8 @@ func diagnosisOf(all []repertoire.Entry) *diagnosis {
 // walk reads and checks every skill of a source; files: also its files.
 func (d *diagnosis) walk(ctx context.Context, src source.Source, strict, files bool) {
 	var list []examined
-	for ref, err := range src.Skills(ctx, nil) {
+	watch := func(source.Trace) {} // without it, a walk does not look into the folders of skills
+	for ref, err := range src.Skills(ctx, watch) {
 		label := src.Info().Label
 		if err != nil {
 			p := skill.Problem{Rule: "unreadable", Severity: skill.Warning, Path: label, Message: err.Error()}
