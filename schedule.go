@@ -27,6 +27,8 @@ type schedule struct {
 	fetching   sync.Mutex      // held during that call; guards unfetched
 	unfetched  string          // the error of the last call; "" means none
 	encoding   sync.Mutex      // held while the encoder embeds
+	embedding  sync.Mutex      // held while a server embeds; guards unembedded
+	unembedded string          // the error of the last time; "" means none
 
 	endFirst func() // ends the first scan behind, which counts from the start
 }
@@ -133,11 +135,13 @@ func (s *schedule) tick() {
 	if s.ctx.Err() == nil {
 		s.setReady() // waiting longer would not find more
 	}
-	if err == nil {
-		err = s.embed(s.ctx, nil)
-	}
-	if err == nil {
-		err = s.calibrate(s.ctx)
+	behind := s.by.Embedder != nil && !s.by.Inline
+	if err == nil && behind {
+		s.embedBehind()
+	} else if err == nil {
+		if err = s.embed(s.ctx, nil); err == nil {
+			err = s.calibrate(s.ctx)
+		}
 	}
 	if s.ctx.Err() != nil { // Close cut it off
 		return
@@ -170,6 +174,35 @@ func (s *schedule) fetch() {
 			s.log.Warn("fetching roots", "error", err)
 		}
 		s.unfetched = text
+	})
+}
+
+// embedBehind lets a server embed what is new in the background, unless it still does: one that
+// hangs must hold up no rescan. An error is logged when it is new.
+func (s *schedule) embedBehind() {
+	if !s.embedding.TryLock() {
+		return
+	}
+	s.background.Go(func() {
+		defer s.embedding.Unlock()
+		err := s.embed(s.ctx, nil)
+		if err == nil {
+			err = s.calibrate(s.ctx)
+		}
+		if s.ctx.Err() != nil { // Close cut it off
+			return
+		}
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if text != "" && text != s.unembedded {
+			s.log.Warn("rescan", "error", err)
+		}
+		s.unembedded = text
+		if s.noteState(s.ctx, nil) && s.cfg.Changed != nil {
+			s.cfg.Changed()
+		}
 	})
 }
 

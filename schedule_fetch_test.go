@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -64,4 +66,31 @@ func TestFetch(t *testing.T) {
 	if calls != 6 {
 		t.Errorf("fetched %d times", calls)
 	}
+}
+
+// TestEmbedHangs: a server that takes a text and never answers holds up no rescan, and Close ends
+// the call.
+func TestEmbedHangs(t *testing.T) {
+	dir := t.TempDir()
+	add := func(name string) {
+		must.Write(t, filepath.Join(dir, name, "SKILL.md"), "---\nname: "+name+"\ndescription: Reads "+name+" files.\n---\nRead.\n")
+	}
+	add("pdf")
+	src, err := source.Dir(dir, nil)
+	must.Do(t, err)
+	c, err := Open(t.Context(), Config{
+		Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Embedder: &embedtest.Fake{Delay: time.Hour}, Contextual: embed.None{},
+		Schedule: "@every 1h", Background: true, Logger: slog.New(slog.DiscardHandler),
+	})
+	must.Do(t, err)
+	s := c.keeper.(*local).timer.(*schedule)
+	s.first.Wait()
+	for i, name := range []string{"csv", "xml"} {
+		add(name)
+		s.tick()
+		if entries, err := c.List(t.Context(), nil, nil); err != nil || len(entries) != i+2 {
+			t.Errorf("after %s was added: %v, %v", name, entries, err)
+		}
+	}
+	must.Do(t, c.Close())
 }
