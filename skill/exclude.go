@@ -9,10 +9,18 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// excluded are the names of what is never part of a skill: version control and package
-// managers keep it in the folder. It is large, may hold credentials (the URL in .git/config),
-// and says which programs run when a person uses the tool (hooks).
-var excluded = []string{".git", ".hg", ".svn", ".bzr", ".jj", "node_modules"}
+// excluded are the names of what is never part of a skill, as asSystemsSee returns them. Nobody
+// wrote these files as a part of the skill: they come and go while it is used, and a repository
+// could change what is in them after somebody has trusted the skill.
+var excluded = []string{
+	// Version control is large, may hold credentials (the URL in .git/config), and says which
+	// programs run when a person uses the tool (hooks).
+	".git", ".hg", ".svn", ".bzr", ".jj", ".worktrees",
+	// What package managers, interpreters and tools make anew.
+	"node_modules", "__pycache__", ".venv", ".cache", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", ".nox", ".ipynb_checkpoints",
+	// What systems leave in folders that somebody has looked at, and in archives.
+	".ds_store", ".appledouble", "__macosx", "thumbs.db", "desktop.ini",
+}
 
 // histories are the names of folders in which version control keeps its own files.
 var histories = []string{".git", ".hg", ".svn", ".bzr", ".jj"}
@@ -34,6 +42,14 @@ const (
 	StagingSuffix = ".repertoire.tmp"
 )
 
+// excludedStarts and excludedEnds are how such names start and end: also compiled Python, which
+// Python takes for the source that is missing, and the swap, lock and backup files of editors
+// and of network file systems.
+var (
+	excludedStarts = []string{StagingPrefix, "._", ".#", "~$", ".~lock.", ".nfs0"}
+	excludedEnds   = []string{StagingSuffix, ".pyc", ".pyo", "~", ".swp", ".swo", ".swn", ".swx", ".kate-swp"}
+)
+
 // IsExcluded reports whether a file or folder is never part of a skill, or lies in a folder
 // that is not. The path is slash-separated; the name of one entry is one, too.
 func IsExcluded(path string) bool {
@@ -50,7 +66,9 @@ func isExcluded(name string) bool {
 		return false
 	}
 	name = asSystemsSee(name)
-	if strings.HasPrefix(name, StagingPrefix) || strings.HasSuffix(name, StagingSuffix) {
+	if slices.ContainsFunc(excludedStarts, func(s string) bool { return strings.HasPrefix(name, s) }) ||
+		slices.ContainsFunc(excludedEnds, func(s string) bool { return strings.HasSuffix(name, s) && name != "~" }) ||
+		len(name) > 2 && name[0] == '#' && name[len(name)-1] == '#' {
 		return true
 	}
 	base, number, ok := strings.Cut(name, "~")
@@ -58,10 +76,14 @@ func isExcluded(name string) bool {
 	return slices.ContainsFunc(excluded, func(s string) bool { return name == s || isShort && base == shortName(s) })
 }
 
-// mayBeExcluded is false for nearly all names: a walk asks about each one.
+// mayBeExcluded is false for most names: a walk asks about each one.
 func mayBeExcluded(name string) bool {
-	return name != "" && (name[0] >= utf8.RuneSelf || strings.IndexByte(".nN", name[0]) >= 0 ||
-		strings.IndexByte(name, '~') >= 0 || strings.HasSuffix(name, StagingSuffix))
+	if name == "" {
+		return false
+	}
+	first, last := name[0], name[len(name)-1]
+	return first >= utf8.RuneSelf || last >= utf8.RuneSelf || strings.IndexByte(".nN_tTdD~#", first) >= 0 ||
+		strings.IndexByte("cCoOpPnNxX~. ", last) >= 0 || strings.ContainsAny(name, "~:")
 }
 
 // shortName returns what stands before the ~1 of the second name that Windows gives to a
@@ -77,7 +99,7 @@ func shortName(name string) string {
 func asSystemsSee(name string) string {
 	name, _, _ = strings.Cut(name, ":")
 	name = strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+		if r >= utf8.RuneSelf && unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
 			return -1
 		}
 		return r

@@ -16,14 +16,19 @@ func TestIsExcluded(t *testing.T) {
 		"node_modules", "a/node_modules/b", "Node_Modules", "node_module\u017f", "NODE_M~1", "node_m~3/x", "node_modules.",
 		".hg/hgrc", ".svn", ".bzr", ".jj/repo", "HG~1",
 		".staging-1", ".STAGING-x/y", ".cat.repertoire.tmp/cat/SKILL.md", atomicfile.Temp("SKILL.md"), atomicfile.Temp("a/.env"),
+		"__pycache__", "scripts/__pycache__/b.cpython-311.pyc", "__PYCACHE__", "__PYCA~1", "b.pyc", "a/B.PYC", "b.pyo", "b.pyc.", "b.pyc::$DATA", "b.py\u200bc", "b.pyc\u200b", "ｂ.pyc",
+		".venv/bin/python", "VENV~1", ".worktrees/x/SKILL.md", ".cache", ".pytest_cache", ".mypy_cache/a", ".ruff_cache", ".tox", ".nox", ".ipynb_checkpoints/a",
+		".DS_Store", "a/.DS_Store", ".ds_store", "__MACOSX/._SKILL.md", "._SKILL.md", ".AppleDouble", "Thumbs.db", "desktop.ini", "Desktop.ini",
+		"SKILL.md~", ".SKILL.md.swp", ".x.swo", "a/.#x", "#x#", "~$plan.docx", ".~lock.plan.odt#", ".nfs000000000123", "x.KATE-SWP",
 	} {
 		if !skill.IsExcluded(name) {
 			t.Errorf("%q is part of a skill", name)
 		}
 	}
 	for _, name := range []string{
-		"", "a", "SKILL.md", "git", "git/config", ".github", ".gitignore", ".gitmodules", ".gitattributes", "a.git", "x.git/config", "git~", "git~x", "git~1a", "~1", "a~1", "gi~1",
+		"", "a", "SKILL.md", "git", "git/config", ".github", ".gitignore", ".gitmodules", ".gitattributes", "a.git", "x.git/config", "git~x", "git~1a", "~1", "a~1", "gi~1",
 		"node_modules.md", "node_modules2", "modules", "node", "node_m", ".node_modules", "hg", "staging-1", ".staging", "x.tmp", "SKILL.md.tmp", ".env", "名前", "ñ",
+		"pycache", "__init__.py", "b.py", "b.pyc.md", "pyc", "venv", "venv.md", "cache", "DS_Store", "thumbs.md", "desktop", "todo", "x.doc", "swp", "# x", "#", "##x", ".nfsrc", "a~b", "notes.bak", "_x", "-", "x.tsx",
 	} {
 		if skill.IsExcluded(name) {
 			t.Errorf("%q is not part of a skill", name)
