@@ -500,7 +500,7 @@ func (s listing) Skills(ctx context.Context, trace func(source.Trace)) iter.Seq2
 					sk, err := load()
 					if err == nil {
 						sk.Files = append(slices.Clone(sk.Files), s.file())
-						sk.Digest = source.Digest(sk.TextDigest, sk.Files)
+						sk.Digest = skill.DigestOf(sk.TextDigest, sk.Files)
 					}
 					return sk, err
 				}

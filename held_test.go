@@ -37,9 +37,7 @@ func ofKinds(t testing.TB, files ...map[string]string) (list []source.Source, di
 func bakery(t testing.TB, cfg repertoire.Config) (*repertoire.Catalog, []string) {
 	t.Helper()
 	sources, dirs := ofKinds(t, docs("bread", "brownie"), docs("bread", "bun"), docs("bread", "brioche", "tart"))
-	locked := func(_, dir string) string {
-		return map[string]string{"bun": "sha256:as-installed", "bread": "sha256:as-installed"}[dir]
-	}
+	locked := func(_, dir, digest string) bool { return digest == "sha256:as-installed" }
 	cfg.Sources = sources
 	cfg.Policy = &repertoire.Policy{
 		Disabled: []ranking.Ban{{Rules: repertoire.Rules{Names: []string{"brioche"}}, Place: repertoire.Place{File: "/etc/c.yaml", Line: 7}}},
@@ -172,7 +170,7 @@ func TestSealedOnDisk(t *testing.T) {
 	locked := ""
 	c := scanned(t, repertoire.Config{Sources: sources, Policy: &repertoire.Policy{
 		Ask: []string{source.KindProject}, Trusted: func(digest string) bool { return true },
-		Installed: []string{"installed"}, Locked: func(_, _ string) string { return locked },
+		Installed: []string{"installed"}, Locked: func(_, _, digest string) bool { return locked == "" || locked == digest },
 	}})
 	e, err := c.Lookup(t.Context(), "bun", nil)
 	must.Do(t, err)

@@ -49,7 +49,7 @@ func (r reader) source(e *search.Entry) (source.Source, error) {
 		return s, nil
 	}
 	if r.open != nil {
-		return r.open(source.Info{Label: e.Source}, func(files []skill.File) bool { return source.Digest(e.TextDigest, files) == e.Digest })
+		return r.open(source.Info{Label: e.Source}, func(files []skill.File) bool { return skill.DigestOf(e.TextDigest, files) == e.Digest })
 	}
 	return nil, fmt.Errorf("source %s is not open", e.Source)
 }

@@ -241,6 +241,12 @@ func (s *acts) prepare(ctx context.Context, b *contextprovider.Body, r *sandbox.
 	r.Skill, r.Allowed, r.Workspace = b.Name, slices.Concat(r.Allowed, each(parsed.AllowedTools, inFolder)), s.cfg.Workspace
 	if filepath.IsAbs(b.Location) && !b.Shared {
 		r.Dir = b.Folder
+		if !b.Partial { // all that is digested is listed
+			r.Listed = append(r.Listed, filepath.Base(b.Location))
+			for _, file := range b.Resources {
+				r.Listed = append(r.Listed, file.Path)
+			}
+		}
 	} else {
 		r.Files = filesOf(ctx, s.cfg, b)
 	}

@@ -118,6 +118,7 @@ type Body struct {
 	Unavailable string        `json:"unavailable,omitempty"`  // what it needs and is not there: "needs the command gh, which is not in PATH"
 	Stale       bool          `json:"stale"`                  // Text changed since it was indexed
 	HiddenChars int           `json:"hidden_chars,omitempty"` // invisible characters removed from Text
+	Partial     bool          `json:"-"`                      // Resources lacks some: nobody would notice a change of those
 	Shared      bool          `json:"-"`                      // other skills lie in Folder: do not let a script of this one in
 }
 
@@ -142,7 +143,7 @@ func bodyOf(e search.Entry, in Instructions) Body {
 	text, hidden := in.text()
 	b := Body{
 		ID: e.ID, Name: e.Name, Source: e.Source, About: e.About, Location: e.Location, Folder: folder(e),
-		Text: text, Tokens: words.Tokens(text), Stale: in.SHA256 != e.TextDigest, HiddenChars: hidden, Shared: in.Shared,
+		Text: text, Tokens: words.Tokens(text), Stale: in.SHA256 != e.TextDigest, HiddenChars: hidden, Partial: in.Partial, Shared: in.Shared,
 	}
 	b.Resources = slices.DeleteFunc(resourcesOf(in.Files), func(r Resource) bool { return r.Path == e.File() })
 	if e.State == search.Unavailable {

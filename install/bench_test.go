@@ -24,7 +24,7 @@ func BenchmarkLocked(b *testing.B) {
 	must.Do(b, l.write(dir))
 	for b.Loop() {
 		locked, err := Locked(dir)
-		if err != nil || locked("skill-7") == "" {
+		if err != nil || !locked("skill-7", "sha256:"+strings.Repeat("b", 64)) {
 			b.Fatal(err)
 		}
 	}

@@ -2,7 +2,6 @@ package install
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -120,7 +119,7 @@ func parseLock(data []byte) (*Lock, error) {
 	}
 	for name, e := range l.Skills {
 		if e != nil { // an older version knew fewer names that are never part of a skill
-			maps.DeleteFunc(e.Files, func(file string, _ File) bool { return skill.IsExcluded(file) })
+			maps.DeleteFunc(e.Files, isExcluded)
 		}
 		if err := e.check(name); err != nil {
 			return nil, fmt.Errorf(damaged, err)
@@ -183,20 +182,24 @@ func (l *Lock) encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Locked returns a function that returns the digest that an installed skill must have, by
-// the name of its folder; "" means that the folder was not installed. It reads nothing else
-// of the lock, because hooks call it.
-func Locked(dir string) (func(folder string) string, error) {
+// An Accepts reports whether a folder was installed and has the digest that it had then, or one
+// that the user has accepted.
+type Accepts func(folder, digest string) bool
+
+// Locked returns what the lock in a folder accepts. It looks at the files of a skill only if the
+// digest is another one, because hooks call it.
+func Locked(dir string) (Accepts, error) {
 	name := filepath.Join(dir, LockFile)
 	data, err := regular.ReadShort(name, maxLock)
 	if errors.Is(err, fs.ErrNotExist) {
-		return func(string) string { return "" }, nil
+		return func(string, string) bool { return false }, nil
 	}
 	var l struct {
 		Version int `json:"version"`
 		Skills  map[string]struct {
-			Digest   string `json:"digest"`
-			Accepted string `json:"accepted"`
+			Digest   string          `json:"digest"`
+			Accepted string          `json:"accepted"`
+			Files    json.RawMessage `json:"files"`
 		} `json:"skills"`
 	}
 	if err == nil && (json.Unmarshal(data, &l) != nil || l.Version != lockVersion || l.Skills == nil) {
@@ -205,5 +208,24 @@ func Locked(dir string) (func(folder string) string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return func(folder string) string { return cmp.Or(l.Skills[folder].Accepted, l.Skills[folder].Digest) }, nil
+	return func(folder, digest string) bool {
+		e, ok := l.Skills[folder]
+		return ok && (digest == e.Digest || digest == e.Accepted || digest == digestOfOlder(filepath.Join(dir, folder), e.Files)) && digest != ""
+	}, nil
 }
+
+// digestOfOlder returns the digest of a skill that an older version of this program installed, see
+// skill.DigestWithoutExcluded. text are the files in the lock.
+func digestOfOlder(folder string, text []byte) string {
+	var files map[string]File
+	if json.Unmarshal(text, &files) != nil {
+		return ""
+	}
+	sums := make(map[string]string, len(files))
+	for name, f := range files {
+		sums[name] = f.SHA256
+	}
+	return skill.DigestWithoutExcluded(folder, sums)
+}
+
+func isExcluded(name string, _ File) bool { return skill.IsExcluded(name) }

@@ -52,7 +52,7 @@ func Check(e Executor, r Request) error {
 		if v.dir, err = filepath.EvalSymlinks(r.Dir); err != nil {
 			return noFolder(err)
 		}
-		files, v.roots = root, append(v.roots, v.dir)
+		files, v.roots, v.parts = root, append(v.roots, v.dir), *r.Parts(v.dir)
 	case r.Files == nil:
 		files = notOnDisk{none{}}
 	}

@@ -28,7 +28,9 @@ var inheritedWindows = [...]string{"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSP
 func environ(path, home, workspace string, more map[string]string) ([]string, error) {
 	env := map[string]string{
 		"PATH": path, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "TERM": "dumb",
-		"PYTHONDONTWRITEBYTECODE": "1", // Python would write into the folder of the skill
+		// Python would write into the folder of the skill. It reads nothing from there that others
+		// wrote, see Parts; PYTHONPYCACHEPREFIX would also make it compile its own library each time.
+		"PYTHONDONTWRITEBYTECODE": "1",
 	}
 	names := inherited[:]
 	if runtime.GOOS == "windows" {

@@ -39,6 +39,7 @@ type Run struct {
 	Request Request  // with Dir, Workspace.Dir and Limits as they hold
 
 	temp string
+	from string // the skill's folder if Dir is a copy of it; "" means that it is none
 }
 
 // runPrefix begins the names of the folders that runs make.
@@ -85,9 +86,14 @@ func (run *Run) prepare(s *Setup) error {
 	} else if list == "" {
 		list = cmp.Or(os.Getenv("PATH"), "/usr/local/bin:/usr/bin:/bin")
 	}
-	v := resolver{skill: r.Skill, dir: run.Dir, roots: []string{r.Dir, run.Dir, s.Mount}, mount: cmp.Or(s.Mount, run.Dir), allowed: r.Allowed, foreign: s.Foreign}
+	from := cmp.Or(run.from, run.Dir)
+	v := resolver{skill: r.Skill, dir: from, roots: []string{r.Dir, from, run.Dir, s.Mount}, mount: cmp.Or(s.Mount, run.Dir), allowed: r.Allowed,
+		foreign: s.Foreign, parts: *r.Parts(from)}
+	if run.from != "" {
+		moved(line, v.mount, r.Dir, from)
+	}
 	if !s.Foreign {
-		v.path = searchPath(list, run.Dir, run.temp, r.Workspace.Dir)
+		v.path = searchPath(list, from, run.temp, r.Workspace.Dir)
 		list = strings.Join(v.path, string(filepath.ListSeparator))
 	}
 	if run.Argv, run.Script, err = v.argv(line); err != nil {
@@ -145,9 +151,12 @@ func (run *Run) folders(temp string) error {
 		if err == nil && !filepath.IsAbs(r.Dir) {
 			err = errors.New("its path is not absolute")
 		}
+		if err == nil {
+			err = run.hideOthers()
+		}
 	case r.Files != nil:
 		run.Dir = filepath.Join(run.temp, "skill")
-		err = copyFiles(run.Dir, r.Files)
+		err = copyFiles(run.Dir, r.Files, r.Parts(""))
 	default:
 		err = errors.New("the request has neither a folder nor files")
 	}
@@ -199,24 +208,28 @@ func (run *Run) Close() error {
 	return os.RemoveAll(run.temp)
 }
 
-// copyFiles copies a skill that is not on disk. Its scripts become executable: not every
+// copyFiles copies a skill. Scripts of a skill that is not on disk become executable: not every
 // source of skills keeps permissions.
-func copyFiles(dir string, files fs.FS) error {
+func copyFiles(dir string, files fs.FS, p *Parts) error {
 	var size, count int64
 	return fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
 		to := filepath.Join(dir, filepath.FromSlash(name))
-		if d.IsDir() {
+		switch {
+		case err != nil:
+			return err
+		case !p.Has(name, d) && d.IsDir():
+			return fs.SkipDir
+		case !p.Has(name, d):
+			return nil
+		case d.IsDir():
 			return os.Mkdir(to, 0o700)
 		}
-		if !d.Type().IsRegular() {
-			return nil // links and devices
+		info, err := fs.Stat(files, name)
+		if err == nil && info.IsDir() {
+			return p.link(name, to)
 		}
-		info, err := d.Info()
-		if err != nil {
-			return err
+		if err != nil || !info.Mode().IsRegular() {
+			return nil // devices, and links that lead nowhere
 		}
 		if size, count = size+info.Size(), count+1; size > maxCopied || count > maxCopiedFile {
 			return fmt.Errorf("it is larger than %d MiB, or has more than %d files", maxCopied>>20, maxCopiedFile)
@@ -226,7 +239,7 @@ func copyFiles(dir string, files fs.FS) error {
 			return err
 		}
 		mode := fs.FileMode(0o600)
-		if info.Mode().Perm()&0o111 != 0 || strings.HasPrefix(string(data), "#!") {
+		if info.Mode().Perm()&0o111 != 0 || p.dir == "" && strings.HasPrefix(string(data), "#!") {
 			mode = 0o700
 		}
 		return os.WriteFile(to, data, mode)

@@ -190,7 +190,7 @@ func TestArgv(t *testing.T) {
 		} else {
 			must.Do(t, err)
 			must.Do(t, run.Close())
-			got = strings.ReplaceAll(strings.ReplaceAll(strings.Join(run.Argv, " "), bin, "PATH"), real, "DIR")
+			got = strings.NewReplacer(bin, "PATH", run.Dir, "DIR").Replace(strings.Join(run.Argv, " "))
 		}
 		if got != c.want {
 			t.Errorf("%q with %q allowed gives %q (%v), want %q", c.command, c.allowed, got, err, c.want)

@@ -23,6 +23,7 @@ type resolver struct {
 	allowed []string
 	path    []string // folders with programs
 	foreign bool     // programs are on another system, so none is looked up
+	parts   Parts    // what in dir is the skill's
 }
 
 // skillFiles are the files of a skill; *os.Root has them.
@@ -160,14 +161,14 @@ func (v *resolver) file(files skillFiles, program, name string) (string, error) 
 	}
 	info, err := files.Stat(rel)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err != nil && strings.ContainsRune(name, 0):
-		return "", &Error{Reason: NotFound, Fact: fact + "No such file", Hint: hintFiles(files, rel), Err: fs.ErrNotExist}
+	case err == nil && !v.parts.hasPath(rel), errors.Is(err, fs.ErrNotExist), err != nil && strings.ContainsRune(name, 0):
+		return "", &Error{Reason: NotFound, Fact: fact + "No such file", Hint: v.hintFiles(files, rel), Err: fs.ErrNotExist}
 	case err != nil && v.escapes(rel):
 		return "", outside
 	case err != nil:
 		return "", &Error{Reason: NotFound, Fact: fact + "cannot be opened", Hint: "check its permissions", Err: err}
 	case info.IsDir():
-		return "", &Error{Reason: NotExecutable, Fact: fact + "Is a directory", Hint: hintFiles(files, rel+"/x")}
+		return "", &Error{Reason: NotExecutable, Fact: fact + "Is a directory", Hint: v.hintFiles(files, rel+"/x")}
 	case !info.Mode().IsRegular():
 		return "", &Error{Reason: NotExecutable, Fact: fact + "Not a regular file", Hint: "use a script of the skill"}
 	}
@@ -182,7 +183,7 @@ func (v *resolver) escapes(rel string) bool {
 }
 
 // hintFiles names a few files of the folder in which one was not found.
-func hintFiles(files skillFiles, rel string) string {
+func (v *resolver) hintFiles(files skillFiles, rel string) string {
 	for _, dir := range []string{path.Dir(rel), "scripts"} {
 		list, err := fs.ReadDir(files.FS(), dir)
 		if err != nil {
@@ -190,7 +191,7 @@ func hintFiles(files skillFiles, rel string) string {
 		}
 		var names []string
 		for _, e := range list {
-			if e.Type().IsRegular() && len(names) < 8 {
+			if e.Type().IsRegular() && len(names) < 8 && v.parts.Has(path.Join(dir, e.Name()), e) {
 				names = append(names, tidy.Line(path.Join(dir, e.Name())))
 			}
 		}

@@ -44,6 +44,11 @@ type Request struct {
 	// without processes; nil means those in Dir.
 	Files fs.FS
 
+	// Listed are the paths of the skill's files in Dir, slash-separated: those that its digest
+	// covers. Other files in Dir are not there for the command. nil means all but what is never
+	// part of a skill, such as .git, node_modules and compiled Python.
+	Listed []string
+
 	// Command is split into words as a shell does it. Nothing in it is expanded but
 	// $WORKSPACE, and it is one command: pipes, lists and redirections are refused, but by an
 	// executor that is a shell itself.

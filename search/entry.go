@@ -70,7 +70,7 @@ func (x *directory) Lookup(ctx context.Context, id string, a *Agent) (e Entry, e
 			e = entryOf(v, i)
 			x.setAvailable(ctx, v, &e)
 			if a == nil || !a.Held {
-				e.Sealed = x.scopes.policy.Load().sealed(e.Source, e.Dir())
+				e.Sealed = x.scopes.policy.Load().sealed(e.Source)
 			}
 			return nil
 		}
@@ -169,7 +169,7 @@ func (x *directory) Pinned(ctx context.Context, a *Agent) (list []Entry, err err
 		for n, i := range v.Scope.Pinned {
 			list[n] = entryOf(v, i)
 			x.setAvailable(ctx, v, &list[n])
-			list[n].Sealed = x.scopes.policy.Load().sealed(list[n].Source, list[n].Dir())
+			list[n].Sealed = x.scopes.policy.Load().sealed(list[n].Source)
 		}
 		return nil
 	})

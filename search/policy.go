@@ -37,10 +37,10 @@ type Policy struct {
 	// means none.
 	Ask     []string
 	Trusted func(digest string) bool // nil means that no skill is trusted
-	// Installed are the sources whose skills Locked knows. Locked returns the digest that
-	// the skill in a folder must have to be offered; "" means any. nil means none.
+	// Installed are the sources whose skills Locked knows. Locked reports whether the skill in a
+	// folder may have a digest to be offered. nil means none.
 	Installed []string
-	Locked    func(source, dir string) string
+	Locked    func(source, dir, digest string) bool
 	// Version identifies what Trusted and Locked answer now. Every question to the catalog
 	// calls it, so it must be fast. nil means that their answers never change.
 	Version func() string
@@ -197,21 +197,16 @@ func (p *policy) banned(v *snapshot.View, b *Ban) snapshot.Skills {
 	return found
 }
 
-// locked returns the digest that a skill must have; "" means any.
-func (p *policy) locked(source, dir string) string {
-	if p.Locked == nil || !p.lists(p.Installed, source) {
-		return ""
-	}
-	return p.Locked(source, dir)
-}
+// isInstalled reports whether Locked knows the skills of a source.
+func (p *policy) isInstalled(source string) bool { return p.Locked != nil && p.lists(p.Installed, source) }
 
-// sealed returns the state of a skill whose files no longer have the digest for which it is
-// offered; Offered means that it needs none.
-func (p *policy) sealed(source, dir string) State {
+// sealed returns the state of a skill of a source if its files no longer have the digest for which
+// it is offered; Offered means that it needs none.
+func (p *policy) sealed(source string) State {
 	switch {
 	case p == nil:
 		return Offered
-	case p.locked(source, dir) != "":
+	case p.isInstalled(source):
 		return Changed
 	case p.lists(p.Ask, source):
 		return Untrusted
@@ -263,8 +258,7 @@ func (p *policy) apply(v *snapshot.View) *held {
 		h.disabled = h.disabled.Or(h.bans[i])
 	}
 	h.changed = filter(v, p.sources(v, p.Installed).AndNot(h.disabled), func(d *snapshot.Document) bool {
-		want := p.locked(d.Source, d.Dir())
-		return want != "" && want != d.Digest
+		return p.isInstalled(d.Source) && !p.Locked(d.Source, d.Dir(), d.Digest)
 	})
 	h.all = h.disabled.Or(h.changed)
 	h.untrusted = filter(v, p.sources(v, p.Ask).AndNot(h.all), func(d *snapshot.Document) bool { return p.Trusted == nil || !p.Trusted(d.Digest) })

@@ -13,16 +13,15 @@ import (
 // wrote these files as a part of the skill: they come and go while it is used, and a repository
 // could change what is in them after somebody has trusted the skill.
 var excluded = []string{
-	// Version control is large, may hold credentials (the URL in .git/config), and says which
-	// programs run when a person uses the tool (hooks).
-	".git", ".hg", ".svn", ".bzr", ".jj", ".worktrees",
-	// What package managers, interpreters and tools make anew.
-	"node_modules", "__pycache__", ".venv", ".cache", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", ".nox", ".ipynb_checkpoints",
+	// What package managers, interpreters and other tools make anew.
+	".worktrees", "node_modules", "__pycache__", ".venv", ".cache", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", ".nox", ".ipynb_checkpoints",
 	// What systems leave in folders that somebody has looked at, and in archives.
 	".ds_store", ".appledouble", "__macosx", "thumbs.db", "desktop.ini",
 }
 
-// histories are the names of folders in which version control keeps its own files.
+// histories are the names of folders in which version control keeps its own files, which are never
+// part of a skill either. They are large, may hold credentials (the URL in .git/config), and say
+// which programs run when a person uses the tool (hooks).
 var histories = []string{".git", ".hg", ".svn", ".bzr", ".jj"}
 
 // IsHistory reports whether a file lies where version control keeps its own files.
@@ -73,7 +72,8 @@ func isExcluded(name string) bool {
 	}
 	base, number, ok := strings.Cut(name, "~")
 	isShort := ok && number != "" && strings.Trim(number, "0123456789") == ""
-	return slices.ContainsFunc(excluded, func(s string) bool { return name == s || isShort && base == shortName(s) })
+	is := func(s string) bool { return name == s || isShort && base == shortName(s) }
+	return slices.ContainsFunc(histories, is) || slices.ContainsFunc(excluded, is)
 }
 
 // mayBeExcluded is false for most names: a walk asks about each one.

@@ -43,7 +43,7 @@ func (d diskFolder) resolve(name string) (string, error) {
 }
 
 // A linkedFolder is the open folder of a skill whose SKILL.md may be a link to a file outside of
-// it, see Options.Linked. The link is followed only if the user chose where it leads, see
+// it, see Options.Own. The link is followed only if the user chose where it leads, see
 // followOwn and leadsOut, and only to the instructions of a skill: no other file of the user
 // gets before a model, whatever takes the place of that file later.
 type linkedFolder struct {

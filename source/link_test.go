@@ -30,7 +30,7 @@ func TestLinkedInstructions(t *testing.T) {
 		"s/gone/SKILL.md": "-> ../../store/gone.md", "s/file/SKILL.md": "-> ../far/SKILL.md", "s/file/f.txt": "-> ../../store/tyres.md",
 	})
 	link(t, filepath.Join(dir, "store", "tyres.md"), filepath.Join(dir, "s", "absolute", "SKILL.md"))
-	linked := open(t, filepath.Join(dir, "s"), &source.Options{Linked: true})
+	linked := open(t, filepath.Join(dir, "s"), &source.Options{Own: true})
 	for name, want := range map[string]string{
 		"near": "roof", "far": "tyres", "chain": "tyres", "absolute": "tyres", "lower": "tyres", "clone/in": "inner", "file": "tyres",
 		"clone/out": "not-a-file", "clone/again": "not-a-file", "plain": "no-frontmatter", "long": "not-a-file", "ssh": "not-a-file", "git": "not-a-file",
@@ -62,7 +62,7 @@ func TestLinkedChange(t *testing.T) {
 	dir := folder(t, map[string]string{"s/a/SKILL.md": "-> ../../store/a.md", "s/a/f.txt": "text", "store/a.md": doc("a"), "t/a/SKILL.md": doc("a"), "t/a/f.txt": "text"})
 	old := time.Now().Add(-time.Hour)
 	must.Do(t, os.Chtimes(filepath.Join(dir, "s", "a"), old, old))
-	s := open(t, filepath.Join(dir, "s"), &source.Options{Linked: true})
+	s := open(t, filepath.Join(dir, "s"), &source.Options{Own: true})
 	if linked, plain := load(t, s, "a/SKILL.md"), load(t, open(t, filepath.Join(dir, "t"), nil), "a/SKILL.md"); linked.Digest != plain.Digest || len(linked.Files) != 2 {
 		t.Errorf("digest %s of %v, want %s", linked.Digest, linked.Files, plain.Digest)
 	}

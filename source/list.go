@@ -38,6 +38,7 @@ type listing struct {
 	shared  bool     // the folder may have other skills, see FS.isShared
 	skills  []string // paths of the folders of these
 	within  []string // paths of SKILL.md files that are a part of the skill
+	ignore  ignore
 }
 
 // A viewer shows what is in a skill's folder; every folder is one.
@@ -73,13 +74,16 @@ func (s *FS) listIn(v viewer, dir string, top []fs.DirEntry) *listing {
 		copy(top[1:], top[:i])
 		top[0] = first
 	}
+	if hasIgnore(top) {
+		l.ignore = s.ignoreOf(dir)
+	}
 	s.listInto(l, v, "", top)
 	return l
 }
 
 func (s *FS) listInto(l *listing, v viewer, prefix string, entries []fs.DirEntry) {
 	for _, e := range entries {
-		if skill.IsExcluded(e.Name()) {
+		if skill.IsExcluded(e.Name()) || l.ignore.has(prefix+e.Name(), e.IsDir()) {
 			continue
 		}
 		if e.IsDir() {

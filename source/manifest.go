@@ -115,7 +115,7 @@ func (m *Manifest) read(open func(name string) (fs.File, error)) error {
 		files = append(files, f)
 	}
 	m.Files = files
-	m.Digest = Digest(m.TextDigest(), files)
+	m.Digest = skill.DigestOf(m.TextDigest(), files)
 	return nil
 }
 
@@ -221,17 +221,6 @@ func oddFile(head, path string) []skill.Problem {
 			Message: "text in UTF-16, which models are not shown", Hint: "save it as UTF-8"}}
 	}
 	return nil
-}
-
-// Digest returns the digest of a skill with these instructions and files, see
-// skill.Meta.Digest. Paths are quoted because they may hold line breaks.
-func Digest(textDigest string, files []skill.File) string {
-	var b bytes.Buffer
-	fmt.Fprintln(&b, textDigest)
-	for _, f := range files {
-		fmt.Fprintf(&b, "%q %d %s\n", f.Path, f.Size, f.SHA256)
-	}
-	return "sha256:" + hexSum(b.Bytes())
 }
 
 func hexSum(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }

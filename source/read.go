@@ -73,8 +73,11 @@ func (s *FS) skillFolder(dir string) (folder, error) {
 	if s.isShared(dir) {
 		at = sharedFolder{at, s}
 	}
-	if onDisk && s.linked {
+	if onDisk && s.own {
 		at = linkedFolder{at, disk}
+	}
+	if list := s.ignoreOf(dir); list != nil {
+		at = ignoringFolder{at, list}
 	}
 	return at, nil
 }

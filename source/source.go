@@ -108,10 +108,11 @@ type Options struct {
 	// below it. Otherwise the skills below it are skills of their own, see FS.Skills.
 	Single bool
 
-	// Linked means that a SKILL.md may be a link to a file outside of its folder, as programs
-	// make them that put skills together from elsewhere. It is for the user's own folders only:
-	// strangers must not choose what is read. See linkedFolder for what such a link may lead to.
-	Linked bool
+	// Own means that the folder is the user's own, so that strangers choose nothing in it. There a
+	// SKILL.md may be a link to a file outside of its folder, as programs make them that put skills
+	// together from elsewhere (see linkedFolder for what it may lead to), and what the ignore files
+	// of a skill name is not part of it.
+	Own bool
 
 	// Limits are what a skill may be before its source reports a problem.
 	Limits skill.Limits
@@ -128,7 +129,7 @@ type FS struct {
 	renames map[string]string // Options.Names with clean keys
 	limits  skill.Limits      // without zero values
 	single  bool              // see Options.Single
-	linked  bool              // see Options.Linked
+	own     bool              // see Options.Own
 }
 
 // Dir returns the source of the skills in a folder on disk. The folder may be missing or
@@ -176,7 +177,7 @@ func newFS(t tree, root, base string, opts *Options) (*FS, error) {
 	if o.Only != nil {
 		t = onlyTree{t, slices.Clone(o.Only)}
 	}
-	s := &FS{tree: t, info: info, base: base, renames: names, limits: o.Limits.OrDefault(), single: o.Single || o.Kind == KindPreloaded, linked: o.Linked}
+	s := &FS{tree: t, info: info, base: base, renames: names, limits: o.Limits.OrDefault(), single: o.Single || o.Kind == KindPreloaded, own: o.Own}
 	// A skill's location and name depend on the source's settings, so a changed setting
 	// must change the stamps of its skills and of its list of stamps.
 	settings := fmt.Appendf(nil, "%q %q %q", info.Label, t.location(info.Label, "."), names)
@@ -186,8 +187,8 @@ func newFS(t tree, root, base string, opts *Options) (*FS, error) {
 	if s.single {
 		settings = append(settings, " single"...)
 	}
-	if s.linked {
-		settings = append(settings, " linked"...)
+	if s.own {
+		settings = append(settings, " own"...)
 	}
 	sum := sha256.Sum256(settings)
 	s.info.Settings = hex.EncodeToString(sum[:8])

@@ -120,7 +120,7 @@ func TestSwappedLink(t *testing.T) {
 	if err := step(); err != nil {
 		t.Skipf("the file system cannot exchange two names: %v", err)
 	}
-	s := open(t, filepath.Join(dir, "skills"), &source.Options{Linked: true})
+	s := open(t, filepath.Join(dir, "skills"), &source.Options{Own: true})
 	if f, err := source.ReadInstructions(t.Context(), s, "a"); !errors.Is(err, source.ErrRefused) {
 		t.Fatalf("through a link of somebody else: %v, %v", f, err)
 	}

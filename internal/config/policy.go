@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -51,10 +50,10 @@ func (s *Settings) Policy(warn func(error)) *search.Policy {
 	if s.Trust.RequireDigest {
 		folder, err := s.InstalledDir()
 		if err == nil {
-			var w *trust.Watched[func(string) string]
+			var w *trust.Watched[install.Accepts]
 			w, err = lockIn(folder)
 			p.Installed, versions = []string{source.KindInstalled}, append(versions, w.Version)
-			p.Locked = func(_, dir string) string { return cmp.Or(w.Value()(dir), notLocked) }
+			p.Locked = func(_, dir, digest string) bool { return w.Value()(dir, digest) }
 		}
 		report("reading what was installed", err)
 	}
@@ -70,17 +69,13 @@ func (s *Settings) Policy(warn func(error)) *search.Policy {
 	return p
 }
 
-// notLocked is the digest of no skill: what lies in the folder of installed skills without
-// being installed is held back too.
-const notLocked = "not in the lock"
-
 // lockIn returns what the lock in a folder says, also as it changes, and why it cannot be
 // read now. As long as it cannot, no skill is as it was installed.
-func lockIn(folder string) (w *trust.Watched[func(string) string], err error) {
-	w = trust.Watch(filepath.Join(folder, install.LockFile), func() func(string) string {
-		var locked func(string) string
+func lockIn(folder string) (w *trust.Watched[install.Accepts], err error) {
+	w = trust.Watch(filepath.Join(folder, install.LockFile), func() install.Accepts {
+		var locked install.Accepts
 		if locked, err = install.Locked(folder); err != nil {
-			return func(string) string { return "" }
+			return func(string, string) bool { return false }
 		}
 		return locked
 	})

@@ -46,7 +46,7 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 		case ok && p.Kind == source.KindUser:
 			o.Only, o.Confine = plugin.only, plugin.confine
 		case p.Kind == source.KindUser, p.Kind == source.KindRoot && !r.Elsewhere():
-			o.Linked = true
+			o.Own = true
 		}
 		src, err := p.Open(&o)
 		if err != nil {

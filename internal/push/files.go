@@ -155,7 +155,7 @@ func (s *pushed) note(file string, read remembered, files []skill.File, problems
 func served(files []skill.File, textDigest, digest string) ([]skill.File, string) {
 	kept := slices.DeleteFunc(slices.Clone(files), isUnserved)
 	if len(kept) < len(files) {
-		digest = source.Digest(textDigest, kept)
+		digest = skill.DigestOf(textDigest, kept)
 	}
 	return kept, digest
 }

@@ -61,7 +61,7 @@ func (s renamed) Skills(ctx context.Context, trace func(source.Trace)) iter.Seq2
 					sk, err := load()
 					if err == nil {
 						sk.Files = append(slices.Clone(sk.Files), skill.File{Path: "c:\\x", Size: 1, SHA256: strings.Repeat("a", 64)}, skill.File{Path: "huge.bin", Size: 1 << 40})
-						sk.Digest = source.Digest(sk.TextDigest, sk.Files)
+						sk.Digest = skill.DigestOf(sk.TextDigest, sk.Files)
 					}
 					return sk, err
 				}

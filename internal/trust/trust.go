@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -35,23 +36,37 @@ type Skill struct {
 // A File is the file with the trusted skills. It may be used by several goroutines, and
 // other processes may change the file at any time.
 type File struct {
-	name    string                    // of the file
-	dir     string                    // of what is remembered of the files of each skill
-	trusted *Watched[map[string]bool] // digests
+	name    string // of the file
+	dir     string // of what is remembered of the files of each skill
+	trusted *Watched[digests]
+}
+
+// digests are those of trusted skills. older returns those that skills have now which an older
+// version of this program wrote down with other ones, see skill.DigestWithoutExcluded. It is called
+// only for a digest that is not in the file, because it reads a file for each skill.
+type digests struct {
+	all   map[string]bool
+	older func() map[string]bool
 }
 
 // Open returns the file "trusted" in a folder. It need not exist.
 func Open(state string) *File {
 	f := &File{name: filepath.Join(state, "trusted"), dir: filepath.Join(state, "trusted-files")}
-	f.trusted = Watch(f.name, func() map[string]bool {
-		trusted := make(map[string]bool)
+	f.trusted = Watch(f.name, func() digests {
 		skills, _ := f.read() // a line that cannot be read trusts nothing; List returns the error
-		for _, s := range skills {
-			trusted[s.Digest] = true
-		}
-		return trusted
+		return digests{setOf(skills, func(s Skill) string { return s.Digest }), sync.OnceValue(func() map[string]bool {
+			return setOf(skills, func(s Skill) string { return skill.DigestWithoutExcluded(s.Folder, f.remembered(s.Digest)) })
+		})}
 	})
 	return f
+}
+
+func setOf(skills []Skill, digest func(Skill) string) map[string]bool {
+	set := make(map[string]bool, len(skills))
+	for _, s := range skills {
+		set[digest(s)] = true
+	}
+	return set
 }
 
 // Path returns the name of the file.
@@ -59,7 +74,10 @@ func (f *File) Path() string { return f.name }
 
 // Trusted reports whether the file had a digest when Version was called last. If the file
 // cannot be read, nothing is trusted.
-func (f *File) Trusted(digest string) bool { return f.trusted.Value()[digest] }
+func (f *File) Trusted(digest string) bool {
+	d := f.trusted.Value()
+	return d.all[digest] || digest != "" && d.older()[digest]
+}
 
 // Version returns another text than before if the file has changed. It only looks at the
 // stamp of the file.

@@ -1,9 +1,12 @@
 package trust
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,7 +36,7 @@ func TestFile(t *testing.T) {
 	must.Do(t, f.Add(t.Context(), seen(2, "pdf", "/elsewhere")))
 	after := other.Version()
 	if before == after || other.Version() != after || !other.Trusted(digest(2)) || other.Trusted(digest(3)) {
-		t.Errorf("version %s, then %s; trusted %v", before, after, other.trusted.Value())
+		t.Errorf("version %s, then %s; trusted %v", before, after, other.trusted.Value().all)
 	}
 	data, err := os.ReadFile(f.Path())
 	must.Do(t, err)
@@ -47,7 +50,7 @@ func TestFile(t *testing.T) {
 	}
 	gone, err := f.Forget(t.Context(), func(s Skill) bool { return s.Name == "pdf" })
 	if err != nil || len(gone) != 1 || other.Version() == after || other.Trusted(digest(2)) || !other.Trusted(digest(1)) {
-		t.Errorf("forgot %v, %v; trusted %v", gone, err, other.trusted.Value())
+		t.Errorf("forgot %v, %v; trusted %v", gone, err, other.trusted.Value().all)
 	}
 	must.Do(t, os.Remove(f.Path()))
 	if other.Version(); other.Trusted(digest(1)) {
@@ -147,4 +150,31 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestOlder: trust in a skill holds after an upgrade, although the digest that was written down
+// covered files that are no part of a skill any more.
+func TestOlder(t *testing.T) {
+	t.Parallel()
+	folder, f := t.TempDir(), Open(t.TempDir())
+	texts := map[string]string{".DS_Store": "left", "SKILL.md": "text", "scripts/__pycache__/b.pyc": "compiled", "scripts/b.py": "x = 1"}
+	must.Files(t, folder, texts)
+	sum := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+	var all, own []skill.File
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		file := skill.File{Path: name, Size: int64(len(texts[name])), SHA256: sum(texts[name])}
+		if all = append(all, file); !skill.IsExcluded(name) {
+			own = append(own, file)
+		}
+	}
+	old, now := skill.DigestOf(sum("text"), all), skill.DigestOf(sum("text"), own)
+	must.Do(t, f.Add(t.Context(), Seen{Skill{old, "charts", folder, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}, all}))
+	f.Version()
+	if !f.Trusted(now) || f.Trusted("") || f.Trusted(skill.DigestOf(sum("text"), own[:1])) {
+		t.Errorf("trusted: %t, without a digest %t, another one %t", f.Trusted(now), f.Trusted(""), f.Trusted(skill.DigestOf(sum("text"), own[:1])))
+	}
+	must.Files(t, folder, map[string]string{"scripts/b.py": "x = 2, and more"})
+	if other := Open(filepath.Dir(f.Path())); other.Trusted(now) {
+		t.Error("trusted with files of another size")
+	}
 }

@@ -256,11 +256,8 @@ func (k *Checker) policy(ctx context.Context, t *proposal.Trial, label string) (
 	}
 	own := *p
 	own.Trusted = func(digest string) bool { return !had[digest] || p.Trusted != nil && p.Trusted(digest) }
-	own.Locked = func(source, dir string) string {
-		if p.Locked == nil || source == label && dir == t.Dir {
-			return ""
-		}
-		return p.Locked(source, dir)
+	own.Locked = func(source, dir, digest string) bool {
+		return p.Locked == nil || source == label && dir == t.Dir || p.Locked(source, dir, digest)
 	}
 	return &own, nil
 }

@@ -181,7 +181,7 @@ func TestHeldBack(t *testing.T) {
 	}
 	for name, policy := range map[string]*repertoire.Policy{
 		"ask":    {Ask: []string{"disk"}, Trusted: func(digest string) bool { return digest == digests["cat"] || digest == digests["dog"] }},
-		"locked": {Installed: []string{"disk"}, Locked: func(_, dir string) string { return digests[dir] }},
+		"locked": {Installed: []string{"disk"}, Locked: func(_, dir, digest string) bool { return digest == digests[dir] }},
 	} {
 		c := openWith(t, policy)
 		trial := proposal.Trial{Name: "cat", Source: "disk", Dir: "cat", Before: files(skills["cat"]), After: files(strings.Replace(skills["cat"], "Open the tin", "First open the tin", 1))}

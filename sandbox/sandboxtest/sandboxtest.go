@@ -45,7 +45,7 @@ type suite struct {
 // Test runs all cases. newExecutor is called once for each.
 func Test(t *testing.T, newExecutor func(t *testing.T) sandbox.Executor, o Options) {
 	t.Setenv("REPERTOIRE_TEST_CANARY", "secret")
-	for _, list := range [][]check{running, refusing, stopping, folders, walls} {
+	for _, list := range [][]check{running, refusing, stopping, folders, walls, others} {
 		for _, c := range list {
 			t.Run(c.name, func(t *testing.T) {
 				t.Cleanup(func() {
@@ -82,6 +82,9 @@ var files = map[string]string{
 	"scripts/broken.sh":    "#!/no/such/interpreter\necho never\n",
 	"scripts/no-env.sh":    "#!/usr/bin/env no-such-interpreter\necho never\n",
 	"scripts/two words.sh": "#!/bin/sh\necho two words\n",
+	"scripts/see.sh": "#!/bin/sh\ncat data.txt more/own.txt near scripts/folder/own.txt \"$@\" || exit 9\n" +
+		"for f in .DS_Store c.pyc leak lib lib/x.js scripts/c.pyc scripts/__pycache__/b.pyc node_modules/m/x.js .git/config ignored.txt scripts/late.sh; do\n" +
+		"\tif [ -e \"$f\" ]; then echo \"left $f\"; fi\ndone\n",
 
 	// Scripts that try to leave.
 	"scripts/canary.sh":  "#!/bin/sh\ncat \"$1/canary\"\n",

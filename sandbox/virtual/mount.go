@@ -9,12 +9,12 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/sandbox"
-	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // maxFile is the size of the largest file that is copied into a sandbox.
@@ -25,7 +25,7 @@ const maxFile = 16 << 20
 func (s *Sandbox) Mount(name string, files fs.FS) error {
 	s.busy <- struct{}{}
 	defer s.unlock()
-	return s.mount(name, files)
+	return s.mount(name, files, new(sandbox.Request).Parts(""))
 }
 
 // MountSkill mounts the skill of a request, as Execute does: in the place of one of this name
@@ -60,7 +60,7 @@ func (s *Sandbox) SkillPath(name string) string { return s.skillDir(name) }
 // mountRequest copies the skill of a request, from Files or from Dir.
 func (s *Sandbox) mountRequest(r sandbox.Request) error {
 	if r.Files != nil {
-		return s.mount(r.Skill, r.Files)
+		return s.mount(r.Skill, r.Files, r.Parts(""))
 	}
 	if r.Dir == "" {
 		return errors.New("the request has neither a folder nor files")
@@ -70,14 +70,18 @@ func (s *Sandbox) mountRequest(r sandbox.Request) error {
 		return err
 	}
 	defer root.Close()
-	if err := s.mount(r.Skill, root.FS()); err != nil {
+	real, err := filepath.EvalSymlinks(r.Dir)
+	if err != nil {
+		return err
+	}
+	if err := s.mount(r.Skill, root.FS(), r.Parts(real)); err != nil {
 		return err
 	}
 	s.skills[r.Skill] = r.Dir
 	return nil
 }
 
-func (s *Sandbox) mount(name string, files fs.FS) error {
+func (s *Sandbox) mount(name string, files fs.FS, parts *sandbox.Parts) error {
 	if name == "" || name == "." || name == ".." || len(name) > maxName || strings.ContainsAny(name, "/\\\x00") {
 		return fmt.Errorf("mounting %q: a skill's name is one folder's name", tidy.Line(name))
 	}
@@ -91,17 +95,17 @@ func (s *Sandbox) mount(name string, files fs.FS) error {
 	if err := s.tree.mkdirAll(dir); err != nil {
 		return err
 	}
-	if err := s.copyIn(dir, files, nil); err != nil {
+	if err := s.copyIn(dir, files, parts, nil); err != nil {
 		return errors.Join(fmt.Errorf("mounting skill %q: %w", tidy.Line(name), err), s.tree.remove(dir))
 	}
 	s.skills[name] = ""
 	return nil
 }
 
-// copyIn copies folders and regular files. seen is called for each file. nil means nobody
-// asks, as for a skill: then links to regular files that files can open are copied as well, and
-// what is never part of a skill, such as .git, is left out.
-func (s *Sandbox) copyIn(dir string, files fs.FS, seen func(name string, n *node, info fs.FileInfo)) error {
+// copyIn copies folders and regular files. seen is called for each file; nil means nobody asks.
+// parts tells what is a skill's: nothing else is copied, but links to regular files that files can
+// open are. nil means that the files are no skill's.
+func (s *Sandbox) copyIn(dir string, files fs.FS, parts *sandbox.Parts, seen func(name string, n *node, info fs.FileInfo)) error {
 	return fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		to := path.Join(dir, name)
 		switch {
@@ -109,15 +113,15 @@ func (s *Sandbox) copyIn(dir string, files fs.FS, seen func(name string, n *node
 			return err
 		case err != nil:
 			return nil // what cannot be read is not there
-		case seen == nil && skill.IsExcluded(d.Name()) && d.IsDir():
+		case parts != nil && !parts.Has(name, d) && d.IsDir():
 			return fs.SkipDir
-		case seen == nil && skill.IsExcluded(d.Name()):
+		case parts != nil && !parts.Has(name, d):
 			return nil
 		case d.IsDir():
 			return s.tree.mkdirAll(to)
 		}
 		info, err := fs.Stat(files, name)
-		if err != nil || !info.Mode().IsRegular() || seen != nil && !d.Type().IsRegular() {
+		if err != nil || !info.Mode().IsRegular() || parts == nil && !d.Type().IsRegular() {
 			return nil
 		}
 		data, err := readFile(files, name)

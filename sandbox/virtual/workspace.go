@@ -44,7 +44,7 @@ func (s *Sandbox) bringWorkspace(from sandbox.Workspace) (*workspace, error) {
 		err = s.tree.mkdirAll(s.workspaceDir())
 	}
 	if err == nil {
-		err = s.copyIn(s.workspaceDir(), root.FS(), func(name string, n *node, info fs.FileInfo) {
+		err = s.copyIn(s.workspaceDir(), root.FS(), nil, func(name string, n *node, info fs.FileInfo) {
 			w.files[name] = original{n.data, n.mode, info.Size(), info.ModTime()}
 		})
 	}

@@ -1,4 +1,4 @@
-package skill_test
+package source
 
 import (
 	"bytes"
@@ -8,11 +8,10 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/must"
-	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // TestIgnore: an ignore file means what it means to git, which is asked about the same paths.
-func TestIgnore(t *testing.T) {
+func TestGitignore(t *testing.T) {
 	t.Parallel()
 	paths := []string{"a", "b", "ab", "a.log", "d/a", "d/a.log", "d/e/a", "d/e/f.txt", "x y", "d/x y", "#a", "!a", "d/#a", "build/o.js", "d/build/o.js", "out/build", "a/b/c/d", "[a]", "d/e/b.log", "ée", "d/é.md"}
 	texts := []string{
@@ -57,25 +56,25 @@ func TestIgnore(t *testing.T) {
 	for _, text := range texts {
 		must.Files(t, dir, map[string]string{".git/info/exclude": text})
 		out := git("check-ignore", "--no-index", "-z", "--stdin")
-		ignore := skill.ParseIgnore(text)
+		list := parseIgnore(text)
 		for _, p := range paths {
 			want := bytes.Contains(append([]byte{0}, out...), []byte("\x00"+p+"\x00"))
-			if got := ignore.Excludes(p, p == "a"); got != want {
+			if got := list.has(p, p == "a"); got != want {
 				t.Errorf("%q: %q is ignored: %t, git says %t", text, p, got, want)
 			}
 		}
 	}
 }
 
-// FuzzIgnore: any text is an ignore file, and what is in an ignored folder is ignored.
-func FuzzIgnore(f *testing.F) {
+// FuzzGitignore: any text is an ignore file, and what is in an ignored folder is ignored.
+func FuzzGitignore(f *testing.F) {
 	f.Add("a/**/b\n!c\n[", "a/x", "b")
 	f.Fuzz(func(t *testing.T, text, dir, name string) {
-		list := skill.ParseIgnore(text)
-		if list.Excludes(dir, true) && !list.Excludes(dir+"/"+name, false) {
+		list := parseIgnore(text)
+		if list.has(dir, true) && !list.has(dir+"/"+name, false) {
 			t.Errorf("%q ignores %q, but not %q in it", text, dir, name)
 		}
-		if list.Excludes("SKILL.md", false) {
+		if list.has("SKILL.md", false) {
 			t.Errorf("%q ignores the instructions", text)
 		}
 	})

@@ -1,23 +1,25 @@
-package skill
+package source
 
 import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// IgnoreFiles are the names of the files in a skill's folder that say what there is not part of the
+// ignoreFiles are the names of the files in a skill's folder that say what there is not part of the
 // skill, in the form of .gitignore. Of two patterns that match, the later one holds.
-var IgnoreFiles = []string{".gitignore", ".skillignore"}
+var ignoreFiles = []string{".gitignore", ".skillignore"}
 
 // Bounds of what the ignore files of a skill may hold.
 const (
-	MaxIgnore   = 64 << 10 // bytes of one file; a longer one is not read
+	maxIgnore      = 64 << 10 // bytes of one file; a longer one is not read
 	maxIgnoreLines = 1000     // further ones do not hold
 )
 
-// An Ignore holds the patterns of the ignore files of one skill; nil has none.
-type Ignore []pattern
+// An ignore holds the patterns of the ignore files of one skill; nil has none.
+type ignore []pattern
 
 // A pattern is one line of an ignore file.
 type pattern struct {
@@ -26,9 +28,9 @@ type pattern struct {
 	folder bool     // with a final "/": only folders match
 }
 
-// ParseIgnore reads the text of an ignore file as git does. A malformed pattern matches nothing.
-func ParseIgnore(text string) Ignore {
-	var list Ignore
+// parseIgnore reads the text of an ignore file as git does. A malformed pattern matches nothing.
+func parseIgnore(text string) ignore {
+	var list ignore
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
 		line = strings.TrimRight(line, "\r\n")
 		for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
@@ -52,23 +54,23 @@ func ParseIgnore(text string) Ignore {
 	return list
 }
 
-// Excludes reports whether a file or folder of a skill's folder is not part of the skill, or lies
+// has reports whether a file or folder of a skill's folder is not part of the skill, or lies
 // in a folder that is not. The path is slash-separated. The instructions and the ignore files are
 // always part of it.
-func (list Ignore) Excludes(name string, folder bool) bool {
-	if len(list) == 0 || slices.Contains(FileNames, name) || slices.Contains(IgnoreFiles, name) {
+func (list ignore) has(name string, folder bool) bool {
+	if len(list) == 0 || slices.Contains(skill.FileNames, name) || slices.Contains(ignoreFiles, name) {
 		return false
 	}
 	parts := strings.Split(name, "/")
 	for n := range parts {
-		if list.excludes(parts[:n+1], folder || n+1 < len(parts)) {
+		if list.hasExactly(parts[:n+1], folder || n+1 < len(parts)) {
 			return true // git does not look into a folder that is ignored either
 		}
 	}
 	return false
 }
 
-func (list Ignore) excludes(parts []string, folder bool) bool {
+func (list ignore) hasExactly(parts []string, folder bool) bool {
 	for _, p := range slices.Backward(list) {
 		if (folder || !p.folder) && matchParts(p.parts, parts) {
 			return !p.keep
