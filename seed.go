@@ -76,11 +76,11 @@ func (r *relative) seed(to string) sqlite.Seed {
 		Path: r.path,
 		Keep: func(s store.Source) (store.Source, bool) {
 			if now, ok := r.shared[s.Label]; ok {
-				s.Priority = now.Priority
+				s.Priority, s.Apart = now.Priority, now.Apart
 				return s, s.Root == now.Root
 			}
 			now, ok := r.clones[s.Label]
-			s.Root, s.Priority = now.Root, now.Priority
+			s.Root, s.Priority, s.Apart = now.Root, now.Priority, now.Apart
 			return s, ok
 		},
 		Copied: func(c sqlite.Copy) {

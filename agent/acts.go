@@ -238,7 +238,7 @@ func (s *acts) prepare(ctx context.Context, b *contextprovider.Body, r *sandbox.
 	if err != nil {
 		return nil, fmt.Errorf("reading which tools it allows: %w", err)
 	}
-	r.Skill, r.Allowed, r.Workspace = b.Name, slices.Concat(r.Allowed, each(parsed.AllowedTools, inFolder)), s.cfg.Workspace
+	r.Skill, r.Allowed, r.Workspace = mountName(b), slices.Concat(r.Allowed, each(parsed.AllowedTools, inFolder)), s.cfg.Workspace
 	if filepath.IsAbs(b.Location) && !b.Shared {
 		r.Dir = b.Folder
 		if !b.Partial { // all that is digested is listed

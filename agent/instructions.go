@@ -42,16 +42,16 @@ func (byTags) offer(_ context.Context, c *Conversation, b contextprovider.Block)
 func (c *Conversation) anySkill(b contextprovider.Block) string {
 	switch {
 	case len(b.Skills) > 0:
-		return b.Skills[0].Name
+		return b.Skills[0].ID
 	case len(b.Pinned) > 0:
-		return b.Pinned[0].Name
+		return b.Pinned[0].ID
 	case c.cfg.Agent != nil && len(c.cfg.Agent.Uses) > 0:
 		return c.cfg.Agent.Uses[0]
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.loaded) > 0 {
-		return c.loaded[0].Name
+		return c.loaded[0].ID
 	}
 	return ""
 }

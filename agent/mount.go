@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/agent/tool"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/sandbox"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // folder returns where commands see the files of a skill: in its folder, or in a sandbox with
@@ -22,9 +23,18 @@ func (s *acts) folder(ctx context.Context, b *contextprovider.Body) string {
 	}
 	x, _, err := s.executor(ctx, b.ID)
 	if box, ok := x.(sandbox.Box); ok && err == nil {
-		return box.SkillPath(b.Name)
+		return box.SkillPath(mountName(b))
 	}
 	return b.Folder
+}
+
+// mountName returns the name of a skill's folder in a sandbox: its name, or of one beside which
+// others have that name its full name, without slashes.
+func mountName(b *contextprovider.Body) string {
+	if m := (skill.Meta{Name: b.Name, Source: b.Source}); b.ID == m.FullName() {
+		return strings.ReplaceAll(b.ID, "/", ":")
+	}
+	return b.Name
 }
 
 // mountAll brings the skills into a sandbox that a program may use: those that the conversation
@@ -38,7 +48,7 @@ func (s *acts) mountAll(ctx context.Context, x sandbox.Executor, program string)
 	s.mu.Lock()
 	loaded := slices.Clone(s.before)
 	for i := range s.loaded {
-		loaded = append(loaded, loadedSkill{s.loaded[i].ID, s.loaded[i].Name})
+		loaded = append(loaded, loadedSkill{s.loaded[i].ID, mountName(&s.loaded[i])})
 	}
 	s.mu.Unlock()
 	ids := make(map[string]string) // by name: of two that share one, the one that was loaded last
@@ -146,7 +156,7 @@ func (a *Agent) Load(ctx context.Context, in *Session, id string) (string, error
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if l := (loadedSkill{b.ID, b.Name}); !slices.Contains(in.loaded, l) && len(in.loaded) < maxMounted {
+	if l := (loadedSkill{b.ID, mountName(&b)}); !slices.Contains(in.loaded, l) && len(in.loaded) < maxMounted {
 		in.loaded = append(in.loaded, l)
 	}
 	return at, nil

@@ -55,6 +55,10 @@ func (c *Config) skillProblem(err error, name string) error {
 	case r.Held:
 		return &tool.Problem{Fact: fmt.Sprintf("Skill %s is held back", tool.Quoted(name)), Hint: "only the user can release it, after a review; go on without it"}
 	}
+	if len(r.Several) > 0 {
+		return &tool.Problem{Fact: fmt.Sprintf("%d skills are called %s", len(r.Several), tool.Quoted(name)), Similar: r.Several,
+			Hint: line("name one of them: "+strings.Join(r.Several, ", "), maxMessage)}
+	}
 	p := &tool.Problem{Fact: fmt.Sprintf("Skill %s not found", tool.Quoted(name)), Similar: r.Similar}
 	switch {
 	case len(r.Similar) > 0:
@@ -93,12 +97,12 @@ func (s *acts) fetch(ctx context.Context, name string, show func(b *contextprovi
 		return Reply{}, err
 	}
 	if again {
-		return inJSON(toolSkill{Name: b.Name, AlreadyLoaded: true, Note: "its instructions are above, and have not changed"}), nil
+		return inJSON(toolSkill{Name: b.ID, AlreadyLoaded: true, Note: "its instructions are above, and have not changed"}), nil
 	}
-	r := toolSkill{Name: b.Name, Requires: b.Requires, Unavailable: b.Unavailable}
+	r := toolSkill{Name: b.ID, Requires: b.Requires, Unavailable: b.Unavailable}
 	show(&b, &r)
 	for _, q := range s.giveRequired(&b, maxText) {
-		with := toolSkill{Name: q.Name}
+		with := toolSkill{Name: q.ID}
 		show(&q, &with)
 		r.Required = append(r.Required, with)
 	}
@@ -131,7 +135,7 @@ func activateSkill(ctx context.Context, s *acts, in tool.Arguments) (Reply, erro
 		return Reply{}, err
 	}
 	if again {
-		return Reply{Text: element(skillContent, attr("name", b.Name), "The instructions of this skill stand in this conversation already, and have not changed.")}, nil
+		return Reply{Text: element(skillContent, attr("name", b.ID), "The instructions of this skill stand in this conversation already, and have not changed.")}, nil
 	}
 	text := ""
 	for _, one := range append([]contextprovider.Body{b}, s.giveRequired(&b, maxText)...) {
@@ -143,7 +147,7 @@ func activateSkill(ctx context.Context, s *acts, in tool.Arguments) (Reply, erro
 		if files != "" {
 			content += "\n\n<skill_resources>" + files + "\n</skill_resources>"
 		}
-		text += element(skillContent, attr("name", one.Name), content)
+		text += element(skillContent, attr("name", one.ID), content)
 	}
 	return Reply{Text: text}, nil
 }

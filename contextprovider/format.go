@@ -78,7 +78,7 @@ func (f *layout) block(pinned []Body, entries []string) string {
 	// heading, but not the end of its element.
 	for _, p := range pinned {
 		fmt.Fprintf(&b, "<skill_content name=\"%s\" location=\"%s\">\n%s\n</skill_content>\n",
-			html.EscapeString(tidy.Line(p.Name)), html.EscapeString(place(p.Location)), fenced(p.Text))
+			html.EscapeString(tidy.Line(p.ID)), html.EscapeString(place(p.Location)), fenced(p.Text))
 	}
 	if len(entries) > 0 {
 		b.WriteString(f.before + strings.Join(entries, f.between) + f.after)
@@ -132,7 +132,7 @@ const (
 )
 
 func xmlEntry(h *search.Hit) string {
-	return "<skill>\n<name>\n" + escaped(tidy.Line(h.Name)) + "\n</name>\n<description>\n" + escaped(tidy.Line(h.Description)) +
+	return "<skill>\n<name>\n" + escaped(tidy.Line(h.ID)) + "\n</name>\n<description>\n" + escaped(tidy.Line(h.Description)) +
 		"\n</description>\n<location>\n" + escaped(place(h.Location)) + "\n</location>\n</skill>\n"
 }
 
@@ -142,7 +142,7 @@ func shortXMLEntry(h *search.Hit, located bool) string {
 	if located {
 		at = `" location="` + html.EscapeString(place(h.Location))
 	}
-	return `<skill name="` + html.EscapeString(tidy.Line(h.Name)) + at + `">` + escaped(tidy.Line(h.Description)) + "</skill>\n"
+	return `<skill name="` + html.EscapeString(tidy.Line(h.ID)) + at + `">` + escaped(tidy.Line(h.Description)) + "</skill>\n"
 }
 
 // opener matches what would make a line the start of something: a message of
@@ -192,7 +192,7 @@ func markdownEntry(h *search.Hit, located bool) string {
 	if located {
 		at = " (" + codeSpan(h.Location) + ")"
 	}
-	return "- **" + markdown(h.Name) + "**: " + markdown(h.Description) + at + "\n"
+	return "- **" + markdown(h.ID) + "**: " + markdown(h.Description) + at + "\n"
 }
 
 var markup = strings.NewReplacer(`\`, `\\`, "`", "'", "<", "&lt;", "*", `\*`, "[", `\[`, "|", `\|`)
@@ -240,7 +240,7 @@ func jsonOf(header string, pinned []Body, entries []string) string {
 		out.Note = header
 	}
 	for _, p := range pinned {
-		out.Pinned = append(out.Pinned, jsonPinned{tidy.Line(p.Name), place(p.Location), p.Text})
+		out.Pinned = append(out.Pinned, jsonPinned{tidy.Line(p.ID), place(p.Location), p.Text})
 	}
 	for _, e := range entries {
 		out.Skills = append(out.Skills, json.RawMessage(e))
@@ -249,7 +249,7 @@ func jsonOf(header string, pinned []Body, entries []string) string {
 }
 
 func jsonEntry(h *search.Hit, located bool) string {
-	entry := jsonSkill{Name: tidy.Line(h.Name), Description: tidy.Line(h.Description)}
+	entry := jsonSkill{Name: tidy.Line(h.ID), Description: tidy.Line(h.Description)}
 	if located {
 		entry.Location = place(h.Location)
 	}
@@ -283,7 +283,7 @@ func Introduce(ctx context.Context, c Introducer, a *search.Agent, server, comma
 	}
 	names := make([]string, len(pinned))
 	for i, e := range pinned {
-		names[i] = e.Name
+		names[i] = e.ID
 	}
 	unread, err := c.Unread(ctx)
 	if err != nil {

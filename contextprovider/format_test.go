@@ -24,7 +24,7 @@ import (
 )
 
 func hit(name, description, location string) search.Hit {
-	return search.Hit{Entry: search.Entry{Meta: skill.Meta{Name: name, Description: description, Location: location}}}
+	return search.Hit{Entry: search.Entry{Meta: skill.Meta{ID: name, Name: name, Description: description, Location: location}}}
 }
 
 // lineStart finds what must not stand at the start of a line of a list.
@@ -180,7 +180,7 @@ func TestUnknownFormat(t *testing.T) {
 
 // TestForm: a block is short where a tool loads skills, unless the budget says otherwise.
 func TestForm(t *testing.T) {
-	entry := search.Entry{Meta: skill.Meta{ID: "x", Name: "pdf", Description: "Reads all of the forms of a PDF. Use it for forms.", Location: "/pdf"}}
+	entry := search.Entry{Meta: skill.Meta{ID: "pdf", Name: "pdf", Description: "Reads all of the forms of a PDF. Use it for forms.", Location: "/pdf"}}
 	const sentence = "Reads all of the forms of a PDF."
 	for _, tt := range []struct {
 		budget      contextprovider.Budget
@@ -224,7 +224,7 @@ func FuzzBlock(f *testing.F) {
 
 func checkBlock(t *testing.T, name, description string, budget contextprovider.Budget) {
 	t.Helper()
-	entry := search.Entry{Meta: skill.Meta{ID: "x", Name: name, Description: description, Location: "/" + name}}
+	entry := search.Entry{Meta: skill.Meta{ID: name, Name: name, Description: description, Location: "/" + name}}
 	b, err := contextprovider.New(one{entry}, nil).Block(t.Context(), "x", budget, &search.Agent{Name: "a"})
 	must.Do(t, err)
 	if b.Text == "" {
@@ -248,7 +248,7 @@ func checkBlock(t *testing.T, name, description string, budget contextprovider.B
 // TestIntro: the intro is in the header, alone and escaped, and counts; one that
 // says nothing is none.
 func TestIntro(t *testing.T) {
-	entry := search.Entry{Meta: skill.Meta{ID: "x", Name: "pdf", Description: "Reads PDF files.", Location: "/pdf"}}
+	entry := search.Entry{Meta: skill.Meta{ID: "pdf", Name: "pdf", Description: "Reads PDF files.", Location: "/pdf"}}
 	about := func(b contextprovider.Budget) string {
 		t.Helper()
 		b.ListPinned = true

@@ -40,7 +40,7 @@ func TestLayout(t *testing.T) {
 		var entries []string
 		for i, field := range oddFields {
 			next := oddFields[(i+1)%len(oddFields)]
-			entries = append(entries, f.entry(&search.Hit{Entry: search.Entry{Meta: skill.Meta{Name: field, Description: next, Location: "/" + field + next}}}))
+			entries = append(entries, f.entry(&search.Hit{Entry: search.Entry{Meta: skill.Meta{ID: field, Name: field, Description: next, Location: "/" + field + next}}}))
 			want := f.before + strings.Join(entries, f.between) + f.after
 			if got := f.block(nil, slices.Clone(entries)); got != want {
 				t.Fatalf("%s: the block is\n%s\nits parts are\n%s", format, got, want)
@@ -65,7 +65,7 @@ func TestShortcuts(t *testing.T) {
 func BenchmarkFill(b *testing.B) {
 	hits := make([]search.Hit, 12)
 	for i := range hits {
-		hits[i].Entry = search.Entry{Meta: skill.Meta{Name: "form-filling", Location: "/home/user/.agents/skills/form-filling/SKILL.md", Description: strings.Repeat("Fills in the forms of a PDF, reads them, and merges files. ", 2+i%4) + "Use when a form is to be filled in."}}
+		hits[i].Entry = search.Entry{Meta: skill.Meta{ID: "form-filling", Name: "form-filling", Location: "/home/user/.agents/skills/form-filling/SKILL.md", Description: strings.Repeat("Fills in the forms of a PDF, reads them, and merges files. ", 2+i%4) + "Use when a form is to be filled in."}}
 		hits[i].Relevant = true
 	}
 	for _, budget := range []Budget{{}, {Server: "team"}, {Format: Markdown}, {Format: JSON}} {

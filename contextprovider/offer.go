@@ -80,7 +80,7 @@ func (b Budget) say(fitting []search.Hit) string {
 	if len(fitting) > 0 {
 		best = fitting[0]
 	}
-	name := escapedLine(best.Name)
+	name := escapedLine(best.ID)
 	say := func(own, usual string) string {
 		return strings.ReplaceAll(escapedLine(cmp.Or(own, usual)), "{name}", name)
 	}
@@ -278,7 +278,7 @@ func (b Budget) more(n int) string {
 func (b Budget) hint(fitting []search.Hit) string {
 	names := make([]string, len(fitting))
 	for i := range fitting {
-		names[i] = escapedLine(fitting[i].Name)
+		names[i] = escapedLine(fitting[i].ID)
 	}
 	if wordingFor(&fitting[0]) == possible && b.Wording.Possible == "" {
 		return "Of the skills in the catalog, these may fit this prompt: " + strings.Join(names, ", ") + ". " + b.load("", fitting) + "\n"

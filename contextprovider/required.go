@@ -84,7 +84,7 @@ func (p *Provider) addRequired(ctx context.Context, b *Block, entries []string, 
 func requiredHits(list []search.Entry, by search.Hit) []search.Hit {
 	hits := make([]search.Hit, len(list))
 	for i, e := range list {
-		e.Description = "Required by " + by.Name + ". " + words.FirstSentence(e.Description, maxSentence)
+		e.Description = "Required by " + by.ID + ". " + words.FirstSentence(e.Description, maxSentence)
 		hits[i] = search.Hit{Entry: e, Probability: by.Probability, RequiredBy: by.ID}
 	}
 	return hits

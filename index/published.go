@@ -107,7 +107,7 @@ func (p *Publisher) Published(ctx context.Context, sources []store.Source) bool 
 func isOf(s *snapshot.Set, sources []store.Source) bool {
 	known := make(map[store.Source]bool)
 	for _, src := range s.Sources {
-		known[store.Source{Label: src.Label, Root: src.Root, Priority: src.Priority}] = src.Settled()
+		known[store.Source{Label: src.Label, Root: src.Root, Priority: src.Priority, Apart: src.Apart}] = src.Settled()
 	}
 	for _, src := range sources {
 		if !known[src] {

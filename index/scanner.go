@@ -42,7 +42,7 @@ func NewScanner(x *Index, sources []source.Source) *Scanner {
 // SourceOf returns a source as a store keeps it before a walk.
 func SourceOf(src source.Source) store.Source {
 	info := src.Info()
-	return store.Source{Label: info.Label, Root: info.Root, Priority: info.Priority}
+	return store.Source{Label: info.Label, Root: info.Root, Priority: info.Priority, Apart: info.Apart}
 }
 
 // Sources describes the sources of the scanner, in their order.

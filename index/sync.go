@@ -165,7 +165,7 @@ func (s *run) start(ctx context.Context) error {
 			s.row, s.old = have.Row, have
 		}
 	}
-	if s.row == 0 || s.old.Root != s.src.Root || s.old.Priority != s.src.Priority || s.src.Origin != "" && (s.old.Origin != s.src.Origin || s.old.Repository != s.src.Repository) {
+	if s.row == 0 || s.old.Root != s.src.Root || s.old.Priority != s.src.Priority || s.old.Apart != s.src.Apart || s.src.Origin != "" && (s.old.Origin != s.src.Origin || s.old.Repository != s.src.Repository) {
 		if err := s.register(ctx); err != nil {
 			return err
 		}

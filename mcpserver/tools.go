@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"cmp"
 	"context"
-	"net/url"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -186,7 +185,7 @@ func resultOf(r *agent.Reply) *mcp.CallToolResult {
 		res = text(r.Text + " It is too large to be sent here; it is in the skill's folder, which read_skill tells.")
 	default:
 		res.Content = append(res.Content, &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
-			URI: below(scheme+url.PathEscape(f.ID), f.Path), MIMEType: mimeType(f.Path), Blob: f.Data,
+			URI: below(uriOf(f.ID), f.Path), MIMEType: mimeType(f.Path), Blob: f.Data,
 		}})
 	}
 	return res

@@ -19,11 +19,20 @@ const (
 // root returns the URI of a skill's folder: its ID, followed by its name if the two
 // differ.
 func root(m *contextprovider.Manifest) string {
-	uri := scheme + url.PathEscape(m.ID)
+	uri := uriOf(m.ID)
 	if m.Name != m.ID {
 		uri += "/" + m.Name // needs no escape: published names are a-z, 0-9 and hyphens
 	}
 	return uri
+}
+
+// uriOf returns the URI of an ID. An ID with a colon or a slash cannot be the host of a URI, so it
+// is the start of the path.
+func uriOf(id string) string {
+	if strings.ContainsAny(id, ":/") {
+		return scheme + "/" + url.PathEscape(id)
+	}
+	return scheme + url.PathEscape(id)
 }
 
 // below returns the URI of a file or folder of a skill.
@@ -43,7 +52,7 @@ func idOf(uri string) (id string, ok bool) {
 	if !ok || len(uri) > maxURI {
 		return "", false
 	}
-	first, _, _ := strings.Cut(rest, "/")
+	first, _, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
 	id, err := url.PathUnescape(first)
 	return id, err == nil && id != ""
 }

@@ -90,6 +90,9 @@ func (h *held) lookup(v *snapshot.View, id string, a *Agent, missing *NotFoundEr
 	}
 	w := v.In(all)
 	i, err := lookup(w, id)
+	if several, ok := errors.AsType[*NotFoundError](err); ok && len(several.Several) > 0 && (a == nil || a.Held) {
+		return Entry{}, err
+	}
 	if err != nil || !h.has(i) {
 		return Entry{}, missing
 	}
@@ -245,7 +248,7 @@ func entryOfDoc(v *snapshot.View, i int, d snapshot.Document) Entry {
 	}
 	e.setRequired(v, i)
 	if !e.Away && !v.Scope.Offered.Has(i) {
-		if winner, ok := v.Names().First(d.Key); ok {
+		if winner, ok := v.Names().Winner(&d); ok {
 			e.ShadowedBy, e.ShadowedFrom = v.ID(winner), v.Doc(winner).Source
 		}
 	}

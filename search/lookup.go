@@ -24,23 +24,32 @@ func (x *scopes) lookup(v *snapshot.View, id string) (int, error) {
 
 // lookup finds a skill of the view by its ID, see find.
 func lookup(v *snapshot.View, id string) (int, error) {
-	if i, ok := find(v, id); ok {
-		return i, nil // who asks for the files of one that is away learns why
+	list := find(v, id)
+	if len(list) == 1 {
+		return list[0], nil // who asks for the files of one that is away learns why
 	}
-	known := names(v)
-	return 0, &NotFoundError{ID: id, Similar: words.Similar(id, known), Known: len(known)}
+	missing := &NotFoundError{ID: id, Known: v.Scope.Visible}
+	for _, i := range list {
+		missing.Several = append(missing.Several, v.ID(i))
+	}
+	if len(list) == 0 {
+		known := names(v)
+		missing.Similar, missing.Known = words.Similar(id, known), len(known)
+	}
+	return 0, missing
 }
 
 // find finds a skill of the view by "source/name" or "source/folder", by "plugin:name" as
 // clients call the skill of a plugin, or else by its name, also a skill of a source that is
-// away. No name that an author chooses can take the place of an ID that names the source.
-func find(v *snapshot.View, id string) (i int, ok bool) {
+// away; several only if all of them are called so. No name that an author chooses can take the
+// place of an ID that names the source.
+func find(v *snapshot.View, id string) []int {
 	if place := placeOf(id); hasSource(place) {
 		if i, ok := findByPlace(v, place); ok {
-			return i, true
+			return []int{i}
 		}
 	}
-	return v.Names().First(words.NameKey(id))
+	return v.Names().All(words.NameKey(id))
 }
 
 // placeOf returns "source/name" for "plugin:name", "source/." for the path of a folder that an agent
@@ -72,7 +81,7 @@ func findByPlace(v *snapshot.View, id string) (i int, ok bool) {
 			if rest == path.Dir(d.Path) {
 				return i, true
 			}
-			if rest == d.Name && (found < 0 || first.Source == d.Source && skill.ComparePlaces(&d.Meta, &first.Meta) < 0) {
+			if words.NameKey(rest) == d.Key && (found < 0 || first.Source == d.Source && skill.ComparePlaces(&d.Meta, &first.Meta) < 0) {
 				found, first = i, d
 			}
 		}
@@ -80,15 +89,19 @@ func findByPlace(v *snapshot.View, id string) (i int, ok bool) {
 	return found, found >= 0
 }
 
-// A NotFoundError says that the scope has no skill with that ID.
+// A NotFoundError says that the scope has no skill with that ID, or several with that name.
 type NotFoundError struct {
 	ID      string
 	Similar []string // names that the caller may have meant
+	Several []string // IDs of the skills that are all called ID; each is found by its own
 	Known   int      // number of skills in the scope
 	Unread  int      // sources that have not been read yet: the skill may be there
 }
 
 func (e *NotFoundError) Error() string {
+	if len(e.Several) > 0 {
+		return fmt.Sprintf("%d skills are called %q: %s; name one of them so", len(e.Several), e.ID, strings.Join(e.Several, ", "))
+	}
 	msg := fmt.Sprintf("no skill %q among %d", e.ID, e.Known)
 	if len(e.Similar) > 0 {
 		msg += "; " + words.DidYouMean(e.Similar)
@@ -110,6 +123,7 @@ func (e *NotFoundError) Unwrap() error { return skill.ErrNotFound }
 type Refusal struct {
 	Held    bool     // the skill is there, and only the user can release it, after a review
 	Similar []string // of a skill that is not found: names that the model may have meant
+	Several []string // of several skills with that name: the IDs by which each is found
 	Known   int      // of a skill that is not found: number of skills in the scope
 	Unread  int      // of a skill that is not found: sources that have not been read yet
 }
@@ -125,7 +139,7 @@ func RefusalOf(err error) (r Refusal, ok bool) {
 	if !ok {
 		return Refusal{}, false
 	}
-	return Refusal{Similar: missing.Similar, Known: missing.Known, Unread: missing.Unread}, true
+	return Refusal{Similar: missing.Similar, Several: missing.Several, Known: missing.Known, Unread: missing.Unread}, true
 }
 
 // mentions holds the skills that a prompt names.
@@ -143,8 +157,14 @@ type mentions struct {
 func namesIn(v *snapshot.View, text string) mentions {
 	found := mentions{make(map[int]bool), make(map[int]bool)}
 	add := func(to map[int]bool, name string) {
-		if i, ok := v.Names().Find(words.NameKey(name)); ok {
-			to[i] = true
+		list := v.Names().All(words.NameKey(name))
+		if len(list) == 0 && strings.Contains(name, ":") && !strings.Contains(name, "/") {
+			list = find(v, name) // of a plugin
+		}
+		for _, i := range list {
+			if v.Scope.Offered.Has(i) {
+				to[i] = true
+			}
 		}
 	}
 	if key := words.NameKey(text); len(key) <= 4*200 { // a name has at most 64 characters, malformed ones a little more

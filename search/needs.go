@@ -12,27 +12,33 @@ import (
 
 // findNeeded finds the skill that another one requires under a name. Authors also write the
 // folder or the plugin of the skill before its name, which need not be so here: "team/pdf",
-// "office:pdf".
-func findNeeded(v *snapshot.View, name string) (i int, ok bool) {
-	if i, ok = v.Names().First(words.NameKey(name)); ok {
-		return i, true
+// "office:pdf". Of several skills of that name the one beside the other in its source is meant.
+func findNeeded(v *snapshot.View, name, source string) (i int, ok bool) {
+	list := v.Names().All(words.NameKey(name))
+	if len(list) == 0 {
+		if i, ok = findByPlace(v, placeOf(name)); ok {
+			return i, true
+		}
+		list = v.Names().All(words.NameKey(name[strings.LastIndexAny(name, "/:")+1:]))
 	}
-	if i, ok = findByPlace(v, name); ok {
-		return i, true
+	for _, i := range list {
+		if len(list) == 1 || v.Doc(i).Source == source {
+			return i, true
+		}
 	}
-	if cut := strings.LastIndexAny(name, "/:"); cut >= 0 {
-		return v.Names().First(words.NameKey(name[cut+1:]))
+	if len(list) == 0 {
+		return 0, false
 	}
-	return 0, false
+	return list[0], true
 }
 
-// required returns the skills of the view that skill i requires, and the names of those that
+// required returns the skills of the view that skill i of a source requires, and the names of those that
 // the view lacks. A name that may be something else than a skill is never lacking: that would
 // show whether there is such a skill outside of the scope.
-func required(v *snapshot.View, i int, n *skill.Needs) (skills []int, lacking []string) {
+func required(v *snapshot.View, i int, n *skill.Needs, source string) (skills []int, lacking []string) {
 	add := func(names []string, certain bool) {
 		for _, name := range names {
-			switch j, ok := findNeeded(v, name); {
+			switch j, ok := findNeeded(v, name, source); {
 			case ok && j != i && !slices.Contains(skills, j):
 				skills = append(skills, j)
 			case !ok && certain:
@@ -51,7 +57,7 @@ func (e *Entry) setRequired(v *snapshot.View, i int) {
 	if e.Needs.Empty() {
 		return
 	}
-	skills, lacking := required(v, i, &e.Needs)
+	skills, lacking := required(v, i, &e.Needs, e.Source)
 	for _, j := range skills {
 		e.Requires = append(e.Requires, v.ID(j))
 	}
@@ -67,7 +73,7 @@ func (x *directory) setAvailable(ctx context.Context, v *snapshot.View, e *Entry
 	n := skill.Needs{Commands: e.Needs.Commands, AnyOf: e.Needs.AnyOf, Env: e.Needs.Env}
 	for _, name := range e.Needs.Either {
 		// A skill "gh" that requires gh means the command.
-		if _, ok := findNeeded(v.Whole(), name); !ok || words.NameKey(name) == words.NameKey(e.Name) {
+		if _, ok := findNeeded(v.Whole(), name, e.Source); !ok || words.NameKey(name) == words.NameKey(e.Name) {
 			n.Either = append(n.Either, name)
 		}
 	}
@@ -109,8 +115,8 @@ func chainTo(v *snapshot.View, i, j int) []string {
 	seen := map[int]bool{i: true}
 	for queue := []step{{i, []string{v.ID(i)}}}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
-		needs := v.Doc(at.i).Needs
-		next, _ := required(v, at.i, &needs)
+		d := v.Doc(at.i)
+		next, _ := required(v, at.i, &d.Needs, d.Source)
 		for _, n := range next {
 			switch {
 			case n == j:

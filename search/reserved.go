@@ -51,8 +51,10 @@ func started(v *snapshot.View, text string) (found snapshot.Skills) {
 			if !w.starts(name) && !besideSkill(fields, i) {
 				continue
 			}
-			if j, ok := find(v, name); ok && v.Scope.Reserved.Has(j) {
-				found.Add(j)
+			for _, j := range find(v, name) {
+				if v.Scope.Reserved.Has(j) {
+					found.Add(j)
+				}
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
@@ -97,7 +98,7 @@ func (a *Agent) Check() error {
 	if err := a.checkNames(keyPinned, a.Pinned, "do not pin it"); err != nil {
 		return err
 	}
-	if !a.Include.empty() || len(a.Uses) == 0 || slices.ContainsFunc(a.Uses, hasSource) {
+	if !a.Include.empty() || len(a.Uses) == 0 || slices.ContainsFunc(a.Uses, func(id string) bool { return hasSource(id) || isFull(id) }) {
 		return nil
 	}
 	for _, name := range a.Pinned {
@@ -124,10 +125,10 @@ func hasSource(id string) bool {
 // checkNames returns a *RuleError for the first of some names of skills that the rules of the
 // agent keep out. instead says what else the user may do.
 func (a *Agent) checkNames(key string, names []string, instead string) error {
-	onlyNames := len(a.Include.Names) > 0 && len(a.Include.Tags)+len(a.Include.Sources) == 0
+	onlyNames := len(a.Include.Names) > 0 && len(a.Include.Tags)+len(a.Include.Sources) == 0 && !slices.ContainsFunc(a.Include.Names, isFull)
 	for _, name := range names {
 		switch {
-		case key == keyUses && hasSource(name):
+		case isFull(name): // only the catalog shows which name the skill has
 		case a.Exclude.MatchName(name):
 			return a.errorf(Rule{key, name}, "skill %q is excluded too; remove one of the two", name)
 		case onlyNames && !a.Include.MatchName(name):
@@ -209,8 +210,10 @@ func newScope(v *snapshot.View, a *Agent, h *held) (*snapshot.Scope, error) {
 	s := v.NewScope(in.AndNot(heldBy(v, a.Exclude)))
 	own := v.In(s)
 	for _, name := range a.Pinned {
-		if i, ok := own.Names().Find(words.NameKey(name)); ok && !slices.Contains(s.Pinned, i) {
-			s.Pinned = append(s.Pinned, i)
+		for _, i := range find(own, name) {
+			if s.Offered.Has(i) && !slices.Contains(s.Pinned, i) {
+				s.Pinned = append(s.Pinned, i)
+			}
 		}
 	}
 	if !a.Foreign { // the user has said himself that the agent has them
@@ -234,9 +237,33 @@ func matching(v *snapshot.View, rules Rules) (found snapshot.Skills) {
 	for _, pattern := range rules.Names {
 		if g, err := parseGlob(pattern); err == nil {
 			found = found.Or(v.Names().Matching(g.prefix(), g.match))
+			if isFull(pattern) {
+				found = found.Or(g.full(v))
+			}
 		}
 	}
 	return found
+}
+
+// isFull reports whether a name, or a pattern for names, may be a full one, see skill.Meta.FullName.
+func isFull(name string) bool { return strings.ContainsAny(name, ":/") }
+
+// full returns the skills whose full names match. It reads those of the sources only whose full
+// names the pattern may match.
+func (g glob) full(v *snapshot.View) (found snapshot.Skills) {
+	for _, src := range v.Set.Sources {
+		all, start := words.NameKey((&skill.Meta{Source: src.Label}).FullName()), g.prefix()
+		if strings.HasPrefix(all, start) || strings.HasPrefix(start, all) {
+			found = found.Or(v.Names().Full(src.Label, g.match))
+		}
+	}
+	return found
+}
+
+// MatchSkill reports whether a pattern for names matches the name of a skill or its full name.
+func (r Rules) MatchSkill(m *skill.Meta) bool {
+	full := Rules{Names: slices.DeleteFunc(slices.Clone(r.Names), func(pattern string) bool { return !isFull(pattern) })}
+	return r.MatchName(m.Name) || full.MatchName(m.FullName())
 }
 
 // Admits reports whether the agent would see a skill with this name and these tags that is in

@@ -70,13 +70,15 @@ func ScriptFor(rules []ScriptRule, m *skill.Meta, foreign bool, a *Agent) Script
 
 // matches reports whether a rule holds for a skill.
 func (r *ScriptRule) matches(m *skill.Meta) bool {
-	return (r.Sources == nil || coversAny(r.Sources, m.Source)) && Rules{Names: r.Skills}.MatchName(m.Name)
+	return (r.Sources == nil || coversAny(r.Sources, m.Source)) && Rules{Names: r.Skills}.MatchSkill(m)
 }
 
 // specific returns how closely a rule that matches a skill names it, from 0.
 func (r *ScriptRule) specific(m *skill.Meta) int {
 	n := 0
-	if slices.ContainsFunc(r.Skills, func(name string) bool { return words.NameKey(name) == words.NameKey(m.Name) }) {
+	if slices.ContainsFunc(r.Skills, func(name string) bool {
+		return slices.Contains([]string{words.NameKey(m.Name), words.NameKey(m.FullName())}, words.NameKey(name))
+	}) {
 		n = 1
 	}
 	if r.Sources != nil {

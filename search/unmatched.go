@@ -90,9 +90,8 @@ func (r Rules) unmatched(v *snapshot.View, means func(rule, label string) bool, 
 // unmatchedPins returns a problem for each pinned skill that the scope does not have.
 func (a *Agent) unmatchedPins(own *snapshot.View, h *held) (list []skill.Problem) {
 	for _, name := range a.Pinned {
-		if _, ok := own.Names().First(words.NameKey(name)); !ok { // of a source that is away it may come back
-			i, ok := own.Whole().Names().First(words.NameKey(name))
-			why := a.whyOutside(own.Whole(), h, name, i, ok)
+		if len(find(own, name)) == 0 { // of a source that is away it may come back
+			why := a.whyOutside(own.Whole(), h, name)
 			list = append(list, a.problem(Rule{keyPinned, name}, why, "pin a skill that the agent sees, or none"))
 		}
 	}

@@ -14,8 +14,8 @@ import (
 // not among them: whoever writes a skill does not decide what an agent sees.
 func (a *Agent) used(v *snapshot.View, h *held) (used snapshot.Skills) {
 	for _, id := range a.Uses {
-		if hasSource(id) {
-			if i, ok := findByPlace(v.Whole(), placeOf(id)); ok {
+		if place := placeOf(id); hasSource(place) {
+			if i, ok := findByPlace(v.Whole(), place); ok {
 				used.Add(i)
 				continue
 			}
@@ -37,17 +37,18 @@ var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 func (a *Agent) unmatchedUses(own *snapshot.View, h *held) (list []skill.Problem) {
 	for _, id := range a.Uses {
 		rule := Rule{keyUses, id}
-		i, ok := find(own, id)
-		if ok {
+		found := find(own, id)
+		for _, i := range found {
 			e := entryOf(own, i)
 			for _, name := range e.Lacking {
 				why := fmt.Sprintf("skill %q requires %q, which the agent does not see", e.Name, name)
 				list = append(list, a.problem(rule, why, "add it to uses_skills or to include, if the agent may see it"))
 			}
+		}
+		if len(found) > 0 {
 			continue
 		}
-		i, ok = find(own.Whole(), id)
-		why, hint := a.whyOutside(own.Whole(), h, id, i, ok), "use a skill that the agent may see, or none"
+		why, hint := a.whyOutside(own.Whole(), h, id), "use a skill that the agent may see, or none"
 		if root := rootOf(own, placeOf(id)); root != "" && strings.HasPrefix(why, "no skill ") {
 			why, hint = "no skill in "+root, "put a SKILL.md into this folder, or correct the path"
 		}
@@ -66,16 +67,17 @@ func rootOf(v *snapshot.View, id string) string {
 	return ""
 }
 
-// whyOutside says why a scope does not have the skill i of the whole catalog, or, if ok is false,
-// a skill that nobody has.
-func (a *Agent) whyOutside(v *snapshot.View, h *held, id string, i int, ok bool) string {
-	switch {
-	case ok && h.has(i):
+// whyOutside says why a scope does not have a skill of the whole catalog, or that nobody has it.
+func (a *Agent) whyOutside(v *snapshot.View, h *held, id string) string {
+	list := find(v, id)
+	if len(list) == 0 {
+		return fmt.Sprintf("no skill %q%s", id, words.Suggest(id, names(v)))
+	}
+	i := list[0]
+	if h.has(i) {
 		d := v.Doc(i)
 		_, reason := h.why(i, &d)
 		return fmt.Sprintf("skill %q is held back: %s", id, reason)
-	case ok:
-		return fmt.Sprintf("skill %q is outside: the agent %s", id, a.rule(v, i, h))
 	}
-	return fmt.Sprintf("no skill %q%s", id, words.Suggest(id, names(v)))
+	return fmt.Sprintf("skill %q is outside: the agent %s", id, a.rule(v, i, h))
 }

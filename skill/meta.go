@@ -8,7 +8,7 @@ import (
 // A Meta is level 1 of a skill: what a catalog knows and shows about a skill
 // without reading the file again. Every layer uses this one declaration.
 type Meta struct {
-	ID          string // the name of an offered skill, "source/folder" of a shadowed copy; the catalog sets it
+	ID          string // the name of an offered skill, its FullName where several are offered under its name, "source/folder" of a shadowed copy; the catalog sets it
 	Name        string // the name in its source: the frontmatter's name, unless the source renames the skill
 	Description string // at most MaxDescription code points, or as many as Limits allow, without hidden characters
 	Source      string // label of its source
@@ -75,4 +75,15 @@ func ComparePlaces(a, b *Meta) int {
 func (m *Meta) File() string { return path.Base(m.Path) }
 
 // PluginLabel returns the label of the source that holds the skills of a plugin.
-func PluginLabel(plugin string) string { return "plugin:" + plugin }
+func PluginLabel(plugin string) string { return pluginPrefix + plugin }
+
+const pluginPrefix = "plugin:"
+
+// FullName returns what names the skill beside others of its name: "plugin:name" as clients call
+// the skill of a plugin, else "source/name".
+func (m *Meta) FullName() string {
+	if plugin, ok := strings.CutPrefix(m.Source, pluginPrefix); ok && !strings.ContainsAny(plugin, ":/") {
+		return plugin + ":" + m.Name
+	}
+	return m.Source + "/" + m.Name
+}

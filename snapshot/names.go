@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -14,26 +15,69 @@ type Names struct{ v *View }
 // Names returns the names of the skills of the view.
 func (v *View) Names() Names { return Names{v} }
 
-// Find returns the skill that is offered under a name with this key.
-func (n Names) Find(key string) (i int, ok bool) { return n.find(key, n.v.Scope.Offered) }
-
-// First returns the first skill by precedence of a name with this key: the skill that is
-// offered, or else one whose source is away.
+// First returns the first of All.
 func (n Names) First(key string) (i int, ok bool) {
-	if i, ok = n.Find(key); ok {
-		return i, true
+	list := n.All(key)
+	if len(list) == 0 {
+		return 0, false
 	}
-	return n.find(key, n.v.Scope.Away)
+	return list[0], true
 }
 
-func (n Names) find(key string, set Skills) (i int, ok bool) {
-	n.prefixed(key, func(j int, k string) bool {
-		if k == key && !ok && set.Has(j) {
-			i, ok = j, true
+// All returns the skills that a name with this key stands for, by precedence: those that are
+// offered, or else those whose sources are away. There are several only if all of them are of
+// sources that are apart.
+func (n Names) All(key string) []int {
+	list := n.with(key, n.v.Scope.Offered)
+	if len(list) == 0 {
+		list = n.with(key, n.v.Scope.Away)
+	}
+	if i := slices.IndexFunc(list, func(i int) bool { return !n.v.Set.apart.Has(i) }); i >= 0 {
+		return list[i : i+1]
+	}
+	if len(list) > 1 {
+		slices.SortFunc(list, func(i, j int) int {
+			a, b := n.v.Doc(i), n.v.Doc(j)
+			return n.precedence(&a, &b)
+		})
+	}
+	return list
+}
+
+// Winner returns the skill that hides another one of its name in the scope.
+func (n Names) Winner(d *Document) (i int, ok bool) {
+	for _, set := range []Skills{n.v.Scope.Offered, n.v.Scope.Away} {
+		for _, j := range n.with(d.Key, set) {
+			o := n.v.Doc(j)
+			if o.Digest == d.Digest || n.together(&Listed{o, j}, &Listed{Document: *d}) {
+				return j, true
+			}
 		}
-		return k == key && !ok
+	}
+	return 0, false
+}
+
+// together reports whether of two skills with one name only one is offered.
+func (n Names) together(a, b *Listed) bool {
+	return a.Source == b.Source || !n.v.source(a.Source).Apart && !n.v.source(b.Source).Apart
+}
+
+// clash reports whether the scope has another skill that is offered, or would be, under the name
+// of skill i.
+func (n Names) clash(i int) bool {
+	key := of(n.v, i, (*Reader).Key)
+	return len(n.v.Scope.named(n, key)) > 1
+}
+
+// with returns the skills of a set that have a name with this key.
+func (n Names) with(key string, set Skills) (list []int) {
+	n.prefixed(key, func(j int, k string) bool {
+		if k == key && set.Has(j) {
+			list = append(list, j)
+		}
+		return k == key
 	})
-	return i, ok
+	return list
 }
 
 // Prefixed returns the offered skills whose keys begin with prefix.
@@ -57,6 +101,16 @@ func (n Names) Matching(prefix string, match func(key string) bool) Skills {
 		return true
 	})
 	return found.And(n.v.Set.all.In)
+}
+
+// Full returns the skills of a source whose full names match, whatever the scope.
+func (n Names) Full(label string, match func(key string) bool) (found Skills) {
+	for i := range n.v.Source(label).All() {
+		if d := n.v.Doc(i); match(words.NameKey(d.FullName())) {
+			found.Add(i)
+		}
+	}
+	return found
 }
 
 // prefixed calls f for the skills whose keys begin with prefix, whatever the scope. In each

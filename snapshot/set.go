@@ -28,6 +28,7 @@ type Set struct {
 
 	segments []segment
 	all      *Scope      // of all skills
+	apart    Skills      // of sources that are apart
 	files    fs.FileInfo // the manifest that named the snapshots; nil if they are not files
 	notes    sync.Map    // see Cached
 }
@@ -76,10 +77,11 @@ func NewSet(snaps ...*Snapshot) (*Set, error) {
 				return nil, err
 			}
 		}
-		part, err := g.scope(s.Sources)
+		part, apart, err := g.scope(s.Sources)
 		if err != nil {
 			return nil, err
 		}
+		s.apart = append(s.apart, apart...)
 		all.In, all.Offered, all.Away = append(all.In, part.In...), append(all.Offered, part.Offered...), append(all.Away, part.Away...)
 		all.Reserved = append(all.Reserved, part.Reserved...)
 		s.segments = append(s.segments, g)
@@ -107,8 +109,8 @@ func (g *segment) setGone(replaced []int64) error {
 
 // scope returns the documents of the segment that are in the set. Replaced ones are not,
 // and those of sources that are away are not offered. Nobody sees those of a source that
-// was copied.
-func (g *segment) scope(sources []store.Source) (s Scope, err error) {
+// was copied. apart are those of sources that are apart.
+func (g *segment) scope(sources []store.Source) (s Scope, apart Skills, err error) {
 	err = g.Read(func(r *Reader) error {
 		hidden, err := r.Hidden()
 		if err != nil {
@@ -119,14 +121,20 @@ func (g *segment) scope(sources []store.Source) (s Scope, err error) {
 			return err
 		}
 		s.In = g.All().AndNot(g.gone)
-		s.Offered, s.Away = s.In.AndNot(hidden), make(Skills, len(s.In))
+		s.Offered, s.Away, apart = s.In.AndNot(hidden), make(Skills, len(s.In)), make(Skills, len(s.In))
 		for _, src := range sources {
-			if !src.Away {
+			if !src.Away && !src.Apart {
 				continue
 			}
 			own, err := r.Source(src.Label)
 			if err != nil {
 				return err
+			}
+			if src.Apart {
+				apart = apart.Or(own)
+			}
+			if !src.Away {
+				continue
 			}
 			if src.Walked == store.Copied {
 				s.In = s.In.AndNot(own)
@@ -138,7 +146,7 @@ func (g *segment) scope(sources []store.Source) (s Scope, err error) {
 		s.Reserved = s.In.And(reserved)
 		return nil
 	})
-	return s, err
+	return s, apart, err
 }
 
 // fits reports whether the delta, if there is one, was made for the base.

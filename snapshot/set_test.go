@@ -72,7 +72,7 @@ func TestNumbering(t *testing.T) {
 			}
 		}
 		for key, want := range map[string]int{"a": 0, "b": 64, "bb": 65, "c": -1, "e": -1, "": -1} {
-			if i, ok := v.Names().Find(key); ok != (want >= 0) || ok && i != want {
+			if i, ok := v.Names().First(key); ok != (want >= 0) || ok && i != want {
 				t.Errorf("%q is skill %d, %v; want %d", key, i, ok, want)
 			}
 		}

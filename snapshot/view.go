@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"slices"
+
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -80,22 +82,41 @@ func (v *View) Tag(name string) Skills {
 // Doc returns the document of a skill.
 func (v *View) Doc(i int) Document {
 	d := of(v, i, (*Reader).Doc)
-	if v.Scope.promoted[i] {
-		d.ID = d.Name
+	if id, ok := v.idHere(i, &d); ok {
+		d.ID = id
 	}
 	return d
+}
+
+// idHere returns the ID of a skill of the scope if it may have another one in the whole set; d
+// may be nil.
+func (v *View) idHere(i int, d *Document) (id string, ok bool) {
+	several := v.Set.apart.Has(i) && (v.Scope.Offered.Has(i) || v.Scope.Away.Has(i)) && v.Names().clash(i)
+	if !several && !v.Scope.promoted[i] {
+		return "", false
+	}
+	if d == nil {
+		own := of(v, i, (*Reader).Doc)
+		d = &own
+	}
+	if several {
+		return d.FullName(), true
+	}
+	return d.Name, true
 }
 
 // Facts returns the short fields of a skill.
 func (v *View) Facts(i int) Facts { return of(v, i, (*Reader).Facts) }
 
-// ID returns the ID of a skill: its name if it is offered, else a longer one.
+// ID returns the ID of a skill: its name if it is offered, else a longer one. Of several skills
+// that are offered under one name, the one of a source that is not apart has the name as its ID,
+// and each other one its full name.
 func (v *View) ID(i int) string { return string(v.AppendID(nil, i)) }
 
 // AppendID appends the ID of a skill to dst.
 func (v *View) AppendID(dst []byte, i int) []byte {
-	if v.Scope.promoted[i] {
-		return append(dst, v.Doc(i).Name...)
+	if id, ok := v.idHere(i, nil); ok {
+		return append(dst, id...)
 	}
 	n, doc := v.at(i)
 	dst, err := v.readers[n].AppendRef(dst, doc)
@@ -158,7 +179,8 @@ func (v *View) BaseRows(skills Skills) (rows []int64) {
 }
 
 // A Scope is a part of a set: the skills that exist for one agent. Of the skills of one
-// name in the scope, the first by precedence is offered, whatever lies outside.
+// name in the scope, the first by precedence is offered, whatever lies outside: of each source
+// that is apart, and of all others together.
 type Scope struct {
 	All     bool   // every skill is in the scope
 	In      Skills // skills in the scope
@@ -183,29 +205,51 @@ func (v *View) NewScope(in Skills) *Scope {
 }
 
 // promote offers, of each name whose first skill is outside of the scope, the first one
-// inside by precedence, unless its source is away. Only shadowed skills need a look: what
-// comes first in the whole set comes first in each scope that has it.
+// inside by precedence, unless its source is away: of each source that is apart, and of all
+// others together. Only shadowed skills need a look: what is offered in the whole set is offered
+// in each scope that has it.
 func (s *Scope) promote(whole *View) {
 	names := whole.Names()
-	first := make(map[string]int) // by key
+	shadowed := make(map[string][]Listed) // by key
 	for i := range s.In.AndNot(s.Offered).AndNot(s.Away).All() {
-		key := of(whole, i, (*Reader).Key)
-		if rival, ok := first[key]; ok {
-			if one, other := whole.Doc(i), whole.Doc(rival); names.precedence(&one, &other) < 0 {
-				first[key] = i
+		if key := of(whole, i, (*Reader).Key); !whole.Set.apart.Has(i) && slices.ContainsFunc(s.named(names, key), func(j int) bool { return !whole.Set.apart.Has(j) }) {
+			continue // as nearly all, so nothing else is read of it
+		}
+		d := whole.Doc(i)
+		shadowed[d.Key] = append(shadowed[d.Key], Listed{d, i})
+	}
+	s.promoted = make(map[int]bool)
+	for key, list := range shadowed {
+		var first []Listed // of each source that is apart, and of the others
+		for _, i := range s.named(names, key) {
+			first = append(first, Listed{whole.Doc(i), i})
+		}
+		slices.SortFunc(list, func(a, b Listed) int { return names.precedence(&a.Document, &b.Document) })
+		for _, l := range list {
+			copied := slices.ContainsFunc(first, func(f Listed) bool { return f.Digest == l.Digest && l.Digest != "" })
+			if slices.ContainsFunc(first, func(f Listed) bool { return names.together(&f, &l) }) {
+				continue
 			}
-		} else if winner, ok := names.First(key); !ok || !s.In.Has(winner) {
-			first[key] = i
+			if first = append(first, l); !copied {
+				s.offer(whole, &l)
+			}
 		}
 	}
-	s.promoted = make(map[int]bool, len(first))
-	for _, i := range first {
-		s.promoted[i] = true
-		if whole.source(whole.Doc(i).Source).Away {
-			s.Away.Add(i)
-		} else {
-			s.Offered.Add(i)
-		}
+}
+
+// named returns the skills of the scope that have a name, or would have it if their sources were
+// not away.
+func (s *Scope) named(names Names, key string) []int {
+	return append(names.with(key, s.Offered), names.with(key, s.Away)...)
+}
+
+// offer promotes a skill.
+func (s *Scope) offer(whole *View, l *Listed) {
+	s.promoted[l.I] = true
+	if whole.source(l.Source).Away {
+		s.Away.Add(l.I)
+	} else {
+		s.Offered.Add(l.I)
 	}
 }
 

@@ -69,6 +69,7 @@ type Info struct {
 	Label    string // names the source in a catalog
 	Priority int    // of two skills with the same name, the one with the higher priority wins
 	Kind     string // one of the kinds, such as KindRoot; "" means unknown
+	Apart    bool   // its skills and those of their names elsewhere do not hide each other: each has its full name
 	Root     string // absolute path of the source, links resolved when it was opened as far as it existed; "" if it is not on disk
 	MaxFile  int64  // bytes of the largest file that ReadFile returns; 0 means 1 MiB
 	Settings string // hash of all other settings that decide what a skill is, such as renames; "" means none
@@ -89,6 +90,7 @@ type Options struct {
 	Label    string // unique in a catalog; "" means the last part of the folder's path, or "fs" without a path
 	Priority int    // see Info; 0 is the priority of the bundled skills
 	Kind     string // see Info
+	Apart    bool   // see Info
 	MaxFile  int64  // see Info
 
 	// Confine says why the source must not enter a folder, given its absolute path with
@@ -166,7 +168,7 @@ func New(fsys fs.FS, opts *Options) (*FS, error) {
 
 func newFS(t tree, root, base string, opts *Options) (*FS, error) {
 	o := *cmp.Or(opts, new(Options))
-	info := Info{Label: cmp.Or(o.Label, base), Priority: o.Priority, Kind: o.Kind, Root: root, MaxFile: o.MaxFile}
+	info := Info{Label: cmp.Or(o.Label, base), Priority: o.Priority, Kind: o.Kind, Apart: o.Apart, Root: root, MaxFile: o.MaxFile}
 	if o.MaxFile < 0 {
 		return nil, fmt.Errorf("source %s: MaxFile is negative: %d", info.Label, o.MaxFile)
 	}

@@ -33,9 +33,12 @@ type Source struct {
 	Root     string // absolute path; "" if it is not on disk
 	Priority int    // of two skills with the same name, the one with the higher priority is offered
 	Walked   int64  // time of the last complete walk in Unix nanoseconds; 0 means none yet; see Copied
-	Identity string `json:"-"`          // which folder was at Root in the last complete walk; "" means unknown
-	Away     bool   `json:",omitempty"` // it could not be read when somebody last looked: its skills are not offered
-	Origin   string `json:"-"`          // who puts the source, of several machines; "" means unknown. Only a Shared engine keeps it
+	Identity string `json:"-"` // which folder was at Root in the last complete walk; "" means unknown
+	// Apart means that its skills and those of their names elsewhere do not hide each other,
+	// unless their digests are equal.
+	Apart  bool   `json:",omitempty"`
+	Away   bool   `json:",omitempty"` // it could not be read when somebody last looked: its skills are not offered
+	Origin string `json:"-"`          // who puts the source, of several machines; "" means unknown. Only a Shared engine keeps it
 
 	// Repository is what all sources that are put from one repository have in common; "" means
 	// unknown. An engine keeps it with Origin.

@@ -324,7 +324,7 @@ func matchesSkill(ctx context.Context, c *catalog, r config.Rule, all []repertoi
 			err = unknown("source", r.Text, "", labels)
 		}
 	default:
-		if slices.ContainsFunc(all, func(e repertoire.Entry) bool { return config.Matches(r.Text, e.Name) }) {
+		if slices.ContainsFunc(all, func(e repertoire.Entry) bool { return search.Rules{Names: []string{r.Text}}.MatchSkill(&e.Meta) }) {
 			return nil
 		}
 		var e repertoire.Entry

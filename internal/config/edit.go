@@ -105,17 +105,10 @@ const (
 
 // covers reports whether a rule of the file matches all that r does.
 func (r Rule) covers(text string) bool {
-	return r.equal(text) || r.Kind == KindName && Matches(text, r.Text)
+	return r.equal(text) || r.Kind == KindName && search.Rules{Names: []string{text}}.MatchName(r.Text)
 }
 
 func (r Rule) equal(text string) bool { return words.NameKey(text) == words.NameKey(r.Text) }
-
-// Matches reports whether a pattern for names matches a name.
-func Matches(pattern, name string) bool {
-	a := &search.Agent{Exclude: search.Rules{Names: []string{pattern}}, Pinned: []string{name}}
-	bad, ok := errors.AsType[*search.RuleError](a.Check())
-	return ok && bad.Rule.Key == "pinned"
-}
 
 // A Scope says for whom a skill is disabled. The zero Scope is everybody.
 type Scope struct {

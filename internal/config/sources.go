@@ -37,14 +37,14 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 	for _, p := range places {
 		r := roots[p.Path]
 		p.Label = cmp.Or(r.Label, p.Label)
-		o := source.Options{Names: r.Names, MaxFile: s.MaxFile, Limits: s.Limits}
+		o := source.Options{Names: r.Names, MaxFile: s.MaxFile, Limits: s.Limits, Apart: r.Elsewhere()}
 		switch plugin, ok := plugins[p.Path]; {
 		case p.Kind == source.KindProject:
 			o.Confine = confine(p.Path)
 		case p.Kind == source.KindBundled:
 			o.Only = s.BundledOnly
 		case ok && p.Kind == source.KindUser:
-			o.Only, o.Confine = plugin.only, plugin.confine
+			o.Only, o.Confine, o.Apart = plugin.only, plugin.confine, true
 		case p.Kind == source.KindUser, p.Kind == source.KindRoot && !r.Elsewhere():
 			o.Own = true
 		}

@@ -231,7 +231,7 @@ func (s *pushed) sync(ctx context.Context, st store.Store, priority int) error {
 		o.Inline, e = true, s.Embedder
 	}
 	from := s.Origins[s.label]
-	at := store.Source{Label: s.label, Priority: priority, Origin: from.ID, Repository: from.Repository}
+	at := store.Source{Label: s.label, Priority: priority, Apart: s.from.Info().Apart, Origin: from.ID, Repository: from.Repository}
 	did, err := index.New(&joined{st, s}, e, &o).Sync(ctx, at, s.refs(ctx))
 	if s.result.report(did); err != nil {
 		return err

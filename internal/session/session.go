@@ -211,7 +211,7 @@ func isEntry(o *api.Offer, e *search.Entry) bool {
 	if o.Name == "" || o.Location != "" && e.Location != "" {
 		return o.Location == e.Location
 	}
-	return o.Name == e.ID || o.Name == e.Name || o.Name == e.Source+"/"+e.Name
+	return o.Name == e.ID || o.Name == e.FullName() || o.Name == e.Source+"/"+e.Name
 }
 
 // choose leaves out the hits that the session knows.
@@ -249,7 +249,7 @@ func odds(p float64) float64 {
 func (s *state) record(p Prompt, b contextprovider.Block) {
 	var got Answer
 	for _, h := range b.Skills {
-		got.Offers = append(got.Offers, api.Offer{Name: h.Name, Location: h.Location, Probability: h.Probability})
+		got.Offers = append(got.Offers, api.Offer{Name: h.ID, Location: h.Location, Probability: h.Probability})
 	}
 	s.note(p, got)
 }

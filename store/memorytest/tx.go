@@ -140,15 +140,29 @@ func (t *tx) settleNames() {
 	if !t.changed {
 		return
 	}
-	winner := make(map[string]int64)
+	type namespace struct {
+		key   string
+		apart int64 // row of the source, 0 for all that are not apart
+	}
+	type text struct{ key, digest string }
+	first, copies := make(map[namespace]int64), make(map[text]int64)
 	for _, k := range t.c.find(nil) {
 		if k.Refused {
 			continue
 		}
-		first := cmp.Or(winner[k.NameKey], k.Row)
-		winner[k.NameKey] = first
-		by := first
-		if k.Row == first {
+		own := namespace{key: k.NameKey}
+		if t.c.sources[k.source].Apart {
+			own.apart = k.source
+		}
+		if first[own] == 0 {
+			first[own] = k.Row
+			if same := (text{k.NameKey, k.Digest}); k.Digest != "" {
+				copies[same] = cmp.Or(copies[same], k.Row)
+				first[own] = copies[same]
+			}
+		}
+		by := first[own]
+		if k.Row == by {
 			by = 0
 		}
 		if k.ShadowedBy != by {

@@ -106,7 +106,7 @@ func (t *Tx) PutSource(s store.Source) (int64, error) {
 		if s.Root == old.Root {
 			s.Identity = old.Identity
 		}
-		t.sources = t.sources || s.ComparePrecedence(old) != 0
+		t.sources = t.sources || s.ComparePrecedence(old) != 0 || s.Apart != old.Apart
 	}
 	if s.Row == 0 {
 		s.Row = t.w.row()
@@ -123,7 +123,7 @@ func (w *writer) row() int64 {
 func (t *Tx) writeSource(s store.Source) error {
 	t.w.kept.sources[s.Row] = s
 	_, err := t.exec("put_source", pgx.NamedArgs{
-		"source": s.Row, "label": []byte(s.Label), "root": []byte(s.Root), "priority": s.Priority,
+		"source": s.Row, "label": []byte(s.Label), "root": []byte(s.Root), "priority": s.Priority, "apart": s.Apart,
 		"walked": s.Walked, "identity": []byte(s.Identity), "away": s.Away, "origin": []byte(s.Origin), "repository": []byte(s.Repository),
 	})
 	return err

@@ -97,7 +97,7 @@ func scanState(row pgx.Rows) (s store.State, err error) {
 // Sources implements store.Reader.
 func (r reader) Sources(ctx context.Context) ([]store.Source, error) {
 	return query(ctx, r, "sources", nil, func(row pgx.Rows) (s store.Source, err error) {
-		err = row.Scan(&s.Row, text(&s.Label), text(&s.Root), &s.Priority, &s.Walked, text(&s.Identity), &s.Away, text(&s.Origin), text(&s.Repository))
+		err = row.Scan(&s.Row, text(&s.Label), text(&s.Root), &s.Priority, &s.Apart, &s.Walked, text(&s.Identity), &s.Away, text(&s.Origin), text(&s.Repository))
 		return s, err
 	})
 }

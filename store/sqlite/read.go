@@ -16,7 +16,7 @@ func (db *DB) Sources(ctx context.Context) ([]store.Source, error) {
 	var list []store.Source
 	err := db.query(ctx, "sources", func(rows *sql.Rows) error {
 		var s store.Source
-		err := rows.Scan(&s.Row, &s.Label, &s.Root, &s.Priority, &s.Walked, &s.Identity, &s.Away)
+		err := rows.Scan(&s.Row, &s.Label, &s.Root, &s.Priority, &s.Apart, &s.Walked, &s.Identity, &s.Away)
 		list = append(list, s)
 		return err
 	})

@@ -149,7 +149,7 @@ func (t *Tx) value(name string, args ...any) (int64, error) {
 // PutSource implements store.Tx.
 func (t *Tx) PutSource(s store.Source) (int64, error) {
 	t.changed, t.sources = true, true // scopes may name a source without skills
-	return t.value("put_source", sql.Named("label", s.Label), sql.Named("root", s.Root), sql.Named("priority", s.Priority), sql.Named("away", s.Away))
+	return t.value("put_source", sql.Named("label", s.Label), sql.Named("root", s.Root), sql.Named("priority", s.Priority), sql.Named("apart", s.Apart), sql.Named("away", s.Away))
 }
 
 // Walked implements store.Tx. The first walk is a change, because from then on a

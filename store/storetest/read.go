@@ -22,6 +22,7 @@ func readChecks() []check {
 		{"Entries", "Entries are ordered by name key, priority, label and path, comparing bytes; rows select, and an empty list of rows does not mean all rows.", testEntries},
 		{"Problems", "Problems are ordered by priority, label and path; the problems of one skill stay in the order in which they were put.", testProblems},
 		{"Precedence", "Of the skills with the same name, the one with the highest priority is offered, then the first by label, then one whose folder has its name, then the first by path, whatever the order of writing; refused skills have no name.", testPrecedence},
+		{"Apart", "Skills of sources that are apart hide no others, unless they are the same.", testApart},
 		{"PriorityChange", "When the priority of a source changes, another skill of a name is offered.", testPriorityChange},
 		{"WinnerLost", "When the offered skill of a name is refused, renamed or deleted with its source, the next one is offered.", testWinnerLost},
 	}
@@ -304,6 +305,36 @@ func checkShadows(t *testing.T, r store.Reader, losers []int64, winner int64) {
 			t.Errorf("%s/%s is shadowed by %d, want %d; offered %v as %s", e.Source, e.Path, e.ShadowedBy, want, e.Offered(), e.ID)
 		}
 	}
+}
+
+func testApart(t *testing.T, s store.Store) {
+	version := func(digest string) *store.Record {
+		r := Record("pdf", "d", "b")
+		r.Skill.Digest = digest
+		return r
+	}
+	old := version("6")
+	old.Path = "pdf-old/SKILL.md"
+	Put(t, s, store.Source{Label: "home", Priority: 9}, version("1"))
+	Put(t, s, store.Source{Label: "work", Priority: 8}, version("2"))
+	alpha := store.Source{Label: "alpha", Priority: 7, Apart: true}
+	first := Put(t, s, alpha, version("3"), old)
+	Put(t, s, store.Source{Label: "beta", Priority: 6, Apart: true}, version("4"))
+	Put(t, s, store.Source{Label: "again", Priority: 5, Apart: true}, version("3"))
+	got, err := s.Sources(t.Context())
+	if err != nil || len(got) != 5 || !got[1].Apart || got[3].Apart {
+		t.Errorf("sources %+v, %v", got, err)
+	}
+	wants(t, "apart", []string{"home:pdf", "alpha:pdf", "beta:pdf"})(Offered(t, s), nil)
+	before := State(t, s).Generation
+	Update(t, s, func(tx store.Tx) error { return tx.DeleteSkill(first[0]) })
+	wants(t, "with another one of its source", []string{"home:pdf", "alpha:pdf", "beta:pdf", "again:pdf"})(Offered(t, s), nil)
+	if changed, _, err := s.Changes(t.Context(), before, ""); err != nil || len(changed) != 3 {
+		t.Errorf("changed %d, %v; want the removed one, and those that it hid", changed, err)
+	}
+	alpha.Apart = false
+	Put(t, s, alpha)
+	wants(t, "not apart", []string{"home:pdf", "beta:pdf", "again:pdf"})(Offered(t, s), nil)
 }
 
 func testPriorityChange(t *testing.T, s store.Store) {

@@ -1,1 +1,1 @@
-SELECT id, label, root, priority, walked, identity, away, origin, repository FROM repertoire.sources WHERE catalog = @catalog ORDER BY label
+SELECT id, label, root, priority, apart, walked, identity, away, origin, repository FROM repertoire.sources WHERE catalog = @catalog ORDER BY label

@@ -6,4 +6,4 @@ FROM fts f JOIN skills s ON s.id = f.rowid
 WHERE f.fts MATCH :query AND CASE
   WHEN :allowed IS NULL THEN s.shadowed_by IS NULL AND s.source_id NOT IN (SELECT o.id FROM sources o WHERE o.away)
   ELSE f.rowid IN (SELECT value FROM json_each(:allowed)) END
-ORDER BY score DESC, s.name_key LIMIT :limit
+ORDER BY score DESC, s.name_key, s.id LIMIT :limit

@@ -1,1 +1,1 @@
-SELECT id, label, root, priority, walked, identity, away FROM sources ORDER BY label
+SELECT id, label, root, priority, apart, walked, identity, away FROM sources ORDER BY label

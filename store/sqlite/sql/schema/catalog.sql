@@ -5,6 +5,9 @@ CREATE TABLE sources (
   label    TEXT NOT NULL UNIQUE,
   root     TEXT NOT NULL,
   priority INTEGER NOT NULL,
+  -- The skills of a source that is apart neither hide skills of other sources that have
+  -- their names, nor are hidden by them, unless both are the same.
+  apart    INTEGER NOT NULL DEFAULT 0,
   walked   INTEGER NOT NULL DEFAULT 0,
   -- A source is away while it cannot be read at all. Its skills stay, but are not offered,
   -- and shadow no others.
