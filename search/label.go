@@ -21,7 +21,7 @@ func covers(rule, label string) bool {
 	}
 	name, ok := strings.CutPrefix(rule, projectLabel)
 	have, isProject := strings.CutPrefix(label, projectLabel)
-	if !ok || !isProject || strings.HasPrefix(have, "./") {
+	if !ok || !isProject {
 		return false
 	}
 	for strings.HasPrefix(name, "../") {

@@ -32,6 +32,30 @@ func zoo(t *testing.T) *searchtest.Catalog {
 	return x
 }
 
+// TestExcludedFolder: a rule that holds back and names a folder of a client in a project means the
+// folders of that name anywhere in it, and no other.
+func TestExcludedFolder(t *testing.T) {
+	t.Parallel()
+	x := searchtest.New(t, nil)
+	labels := []string{"project:.claude", "project:./.claude", "project:sub/.Claude", "project:sub/.claude/x", "project:x.claude", "user:.claude", "project:tools", "project:sub/tools"}
+	for i, label := range labels {
+		searchtest.SyncSource(t, x, store.Source{Label: label, Root: fmt.Sprint("/", i), Priority: i}, searchtest.TreeOf(searchtest.Skill(fmt.Sprint("s", i), "animal", "body")).Refs())
+	}
+	for rule, held := range map[string]string{
+		"project:.claude": "s0 s1 s2", "project:../../.claude": "s0 s1 s2", "project:sub/.claude": "s2", "project:tools": "s6", "user:.claude": "s5", "project:../gone": "", "project:": "",
+	} {
+		list, err := x.List(t.Context(), &search.Agent{Exclude: search.Rules{Sources: []string{rule}}}, nil)
+		must.Do(t, err)
+		for i := range labels {
+			id := fmt.Sprint("s", i)
+			listed := slices.ContainsFunc(list, func(e search.Entry) bool { return e.ID == id })
+			if want := !slices.Contains(strings.Fields(held), id); listed != want {
+				t.Errorf("%s: skill of %s is listed: %t", rule, labels[i], listed)
+			}
+		}
+	}
+}
+
 func TestScopeRules(t *testing.T) {
 	t.Parallel()
 	x := zoo(t)

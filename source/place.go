@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -96,9 +97,16 @@ type Search struct {
 	Elsewhere []string // folders, absolute, whose skills were fetched from elsewhere and are not trusted
 
 	// Folders are the folders, such as .claude, in which Discover looks for a
-	// folder "skills": in each project folder and in Home. The highest priority
-	// is first. nil means .agents, which all agents share.
+	// folder "skills": in each project folder and in Home. One that is called "skill" is
+	// a folder of skills itself. The highest priority is first. nil means .agents, which
+	// all agents share.
 	Folders []string
+
+	// Moved are those of Folders in which Discover does not look in Home.
+	Moved []string
+
+	// Named are more folders of the project. They come after its usual ones.
+	Named []Folder
 
 	// More are more folders of the user. They come after those in Home and Config, and not
 	// at all if User is set.
@@ -213,6 +221,9 @@ func (d *discovery) project(search Search) {
 			}
 		}
 	}
+	for _, f := range search.Named {
+		d.addFolder(KindProject, f)
+	}
 }
 
 // user adds the places of the user.
@@ -227,7 +238,9 @@ func (d *discovery) user(search Search) {
 		return
 	}
 	for _, name := range d.folders {
-		d.addUsual(KindUser, search.Home, "", name)
+		if !slices.Contains(search.Moved, name) {
+			d.addUsual(KindUser, search.Home, "", name)
+		}
 	}
 	config := cmp.Or(search.Config, filepath.Join(search.Home, ".config"))
 	d.add(KindUser, filepath.Join(config, "agents", "skills"), func() string { return KindUser + ":.config/agents" })
@@ -235,13 +248,18 @@ func (d *discovery) user(search Search) {
 		if rel, ok := regular.Rel(search.Home, f.Path); ok && !d.mayHave(search.Home, rel) {
 			continue
 		}
-		d.add(KindUser, f.Path, func() string {
-			if d.labels[f.Label] {
-				return f.Label + ":" + filepath.ToSlash(f.Path)
-			}
-			return f.Label
-		})
+		d.addFolder(KindUser, f)
 	}
+}
+
+// addFolder adds a folder with a label, which another place may have.
+func (d *discovery) addFolder(kind string, f Folder) {
+	d.add(kind, f.Path, func() string {
+		if d.labels[f.Label] {
+			return f.Label + ":" + filepath.ToSlash(f.Path)
+		}
+		return f.Label
+	})
 }
 
 func (d *discovery) fail(path string, leftOut bool, err error) {
@@ -314,8 +332,12 @@ func (d *discovery) rootLabel(path string) string {
 // addUsual adds the folder for skills of a client in a folder of a project, of which within is the
 // path in the project, or in Home.
 func (d *discovery) addUsual(kind, folder, within, name string) {
+	skills := name
+	if path.Base(name) != "skill" {
+		skills += "/skills"
+	}
 	if d.mayHave(folder, name) {
-		d.add(kind, filepath.Join(folder, name, "skills"), func() string { return kind + ":" + within + name })
+		d.add(kind, filepath.Join(folder, filepath.FromSlash(skills)), func() string { return kind + ":" + within + name })
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -158,8 +159,8 @@ func args(least, most int) cobra.PositionalArgs {
 func foldersHelp() string {
 	var folders []string
 	for _, c := range client.All() {
-		for _, f := range c.Folders {
-			folders = append(folders, f+"/skills")
+		for _, dir := range (&client.Machine{Project: "."}).SkillDirs(c, client.Project) {
+			folders = append(folders, filepath.ToSlash(dir))
 		}
 	}
 	slices.Sort(folders)

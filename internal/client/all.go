@@ -49,13 +49,16 @@ var all = sync.OnceValue(func() []Client {
 func claude() Client {
 	dir := variable("CLAUDE_CONFIG_DIR", home(".claude"))
 	settings := Places{paths(dir.below("settings.json")), paths(project(".claude/settings.json"))}
+	managed := claudeManaged()
 	own := variable("CLAUDE_CONFIG_DIR", home("")).below(".claude.json")
 	local := project(".claude/settings.local.json")
 	return Client{Name: "claude", Title: "Claude Code", Home: dir, Bins: []string{"claude"}, After: afterRestart,
-		Folders: []string{".claude"}, Skills: paths(dir.below("skills")), ProjectVar: "CLAUDE_PROJECT_DIR",
+		Folders: []string{".claude"}, Skills: paths(managed.below(".claude/skills"), dir.below("skills")), ProjectVar: "CLAUDE_PROJECT_DIR",
 		Commands: Places{paths(dir.below("commands")), paths(project(".claude/commands"))},
-		Plugins:  recordedPlugins(dir, claudeManaged().below("managed-settings.json")),
-		MCP:      MCP{Files: Places{paths(own), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio, Remote: remote(Object{{"type", "http"}}, "url", "${VAR}")},
+		Named: Naming{Places{paths(managed.below("managed-settings.json"), settings.User[0]), paths(settings.Project[0], local)},
+			map[string][]string{"permissions.additionalDirectories": {".claude/skills"}}},
+		Plugins: recordedPlugins(dir, managed.below("managed-settings.json")),
+		MCP:     MCP{Files: Places{paths(own), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio, Remote: remote(Object{{"type", "http"}}, "url", "${VAR}")},
 		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash, Mark: "/",
 			Handler: commandSeconds, Lines: []string{"command"}, Switches: claudeSwitches(paths(settings.User[0], settings.Project[0], local)),
 			Events: []Event{
@@ -103,7 +106,7 @@ func gemini() Client {
 	dir := variable("GEMINI_CLI_HOME", home("")).below(".gemini")
 	settings := Places{paths(dir.below("settings.json")), paths(project(".gemini/settings.json"))}
 	return Client{Name: "gemini", Title: "Gemini CLI", Home: dir, Bins: []string{"gemini"}, After: afterRestart, AfterProject: trustProject,
-		Folders: []string{".gemini"}, Skills: paths(dir.below("skills")),
+		Folders: []string{".gemini"}, Skills: paths(dir.below("skills")), Plugins: extensionsIn(dir, "gemini", "gemini-extension.json"),
 		MCP: MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare, Remote: remote(nil, "httpUrl", "${VAR}")},
 		Hook: &Hook{Arg: "gemini", Files: settings, Groups: true, Windows: PowerShell,
 			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true, Switches: geminiSwitches(slices.Concat(settings.User, settings.Project),
@@ -125,7 +128,7 @@ func qwen() Client {
 	dir := variable("QWEN_HOME", home(".qwen"))
 	settings := Places{paths(dir.below("settings.json")), paths(project(".qwen/settings.json"))}
 	return Client{Name: "qwen", Title: "Qwen Code", Home: dir, Bins: []string{"qwen"}, After: afterRestart,
-		Folders: []string{shared, ".qwen"}, Skills: paths(dir.below("skills"), home(shared+"/skills")),
+		Folders: []string{shared, ".qwen"}, Skills: paths(dir.below("skills"), home(shared+"/skills")), Plugins: extensionsIn(dir, "qwen", "qwen-extension.json"),
 		MCP: MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare, Remote: remote(nil, "httpUrl", "${VAR}")},
 		Hook: &Hook{Arg: "qwen", Files: settings, Groups: true, Windows: CmdExe, Mark: "/",
 			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true, Switches: geminiSwitches(slices.Concat(settings.User, settings.Project),
@@ -195,13 +198,16 @@ func vscode() Client {
 }
 
 func openCode() Client {
-	dir := config("opencode")
+	dir, more := config("opencode"), variable("OPENCODE_CONFIG_DIR", none)
+	files := Places{
+		paths(dir.below("opencode.json"), dir.below("opencode.jsonc"), dir.below("config.json")),
+		paths(project("opencode.json"), project("opencode.jsonc"), project(".opencode/opencode.json"), project(".opencode/opencode.jsonc")),
+	}
+	read := Places{append(paths(variable("OPENCODE_CONFIG", none), more.below("opencode.json"), more.below("opencode.jsonc")), files.User...), files.Project}
 	return Client{Name: "opencode", Title: "OpenCode", Home: dir, Bins: []string{"opencode"}, After: afterRestart,
-		Folders: []string{".opencode"}, Skills: paths(config("opencode/skills")),
-		MCP: MCP{Files: Places{
-			paths(dir.below("opencode.json"), dir.below("opencode.jsonc"), dir.below("config.json")),
-			paths(project("opencode.json"), project("opencode.jsonc"), project(".opencode/opencode.json"), project(".opencode/opencode.jsonc")),
-		}, Key: []string{"mcp"}, Entry: localList, Remote: remote(Object{{"type", "remote"}}, "url", "{env:VAR}", Member{"enabled", true})},
+		Folders: []string{".opencode", ".opencode/skill"}, Skills: paths(dir.below("skills"), dir.below("skill"), more.below("skills"), more.below("skill")),
+		Named: Naming{read, map[string][]string{"skills.paths": {"."}}},
+		MCP:   MCP{Files: files, Key: []string{"mcp"}, Entry: localList, Remote: remote(Object{{"type", "remote"}}, "url", "{env:VAR}", Member{"enabled", true})},
 		Hook: &Hook{Arg: "opencode", Files: Places{paths(dir.below("plugins/repertoire.js")), paths(project(".opencode/plugins/repertoire.js"))},
 			Script: openCodePlugin, Windows: CmdExe, Handler: commandOnly, Lines: []string{"command"},
 			Events: []Event{
@@ -245,10 +251,13 @@ func windsurf() Client {
 
 func openClaw() Client {
 	dir := variable("OPENCLAW_STATE_DIR", home(".openclaw"))
+	settings := Places{User: paths(variable("OPENCLAW_CONFIG_PATH", dir.below("openclaw.json")))}
+	workspace := []string{"skills", ".agents/skills"} // the folders of skills in one, which come first
 	return Client{Name: "openclaw", Title: "OpenClaw", Home: dir, Bins: []string{"openclaw"},
 		After:  `"openclaw mcp doctor skills --probe" checks it`,
-		Skills: paths(dir.below("skills"), home(shared+"/skills")),
-		MCP: MCP{Files: Places{User: paths(variable("OPENCLAW_CONFIG_PATH", dir.below("openclaw.json")))},
+		Skills: paths(dir.below("workspace/skills"), dir.below("workspace/.agents/skills"), dir.below("skills"), home(shared+"/skills")),
+		Named:  Naming{settings, map[string][]string{"agents.defaults.workspace": workspace, "agents.list.*.workspace": workspace, "skills.load.extraDirs": {"."}}},
+		MCP: MCP{Files: settings,
 			Key: []string{"mcp", "servers"}, Entry: bare, Remote: remote(nil, "url", "${VAR}", Member{"transport", "streamable-http"})},
 		Listing: &Listing{Chars: 30_000, Skills: 150, Overhead: 97}} // the tags around a skill
 }

@@ -28,11 +28,13 @@ type Client struct {
 	Bins []string // its programs
 
 	// Folders are those in a project, such as ".claude", whose folder "skills"
-	// the client reads. Discovery looks at them in the home as well.
+	// the client reads; one called "skill" is read itself. Discovery looks at them in the home as well.
 	Folders []string
 	// Skills are the folders with the skills of the user that the client reads.
 	// Discovery looks at all of them.
 	Skills []Path
+	// Named says where settings name further folders of skills.
+	Named Naming
 	// Plugins finds the plugins of the client that are switched on, for work in a project with
 	// these folders, the nearest first. nil means that nothing is known about plugins.
 	Plugins func(m *Machine, projects []string) ([]Plugin, error)
@@ -198,7 +200,7 @@ func (m *Machine) SkillDirs(c Client, s Scope) []string {
 	if s == Project {
 		paths = nil
 		for _, folder := range c.Folders {
-			paths = append(paths, project(folder+"/skills"))
+			paths = append(paths, project(skillsIn(folder)))
 		}
 	}
 	var dirs []string

@@ -86,7 +86,7 @@ func checkHook(t *testing.T, m *client.Machine, c client.Client) {
 
 // TestSkillFolders: the order decides which of two skills of a name is offered.
 func TestSkillFolders(t *testing.T) {
-	want := []string{".agents", ".claude", ".codex", ".cursor", ".gemini", ".github", ".goose", ".opencode", ".qwen", ".windsurf", ".adal", ".agent", ".aider-desk"}
+	want := []string{".agents", ".claude", ".codex", ".cursor", ".gemini", ".github", ".goose", ".opencode", ".opencode/skill", ".qwen", ".windsurf", ".adal", ".agent", ".aider-desk"}
 	got := client.SkillFolders()
 	if diff := cmp.Diff(want, got[:len(want)]); diff != "" {
 		t.Errorf("folders (-want +got):\n%s", diff)
@@ -113,19 +113,20 @@ func TestUserFolders(t *testing.T) {
 		got[f.Label] = f.Path
 	}
 	for label, want := range map[string]string{
-		".copilot":            filepath.Join(m.Home, ".copilot", "skills"),
-		".codeium/windsurf":   filepath.Join(m.Home, ".codeium", "windsurf", "skills"),
-		".openclaw":           filepath.Join(m.Home, ".openclaw", "skills"),
-		".pi/agent":           filepath.Join(m.Home, ".pi", "agent", "skills"),
-		".config/goose":       filepath.FromSlash("/x/conf/goose/skills"),
-		".config/amp":         filepath.FromSlash("/x/conf/amp/skills"),
-		".config/agents":      filepath.FromSlash("/x/conf/agents/skills"),
-		"/c/claude":           filepath.FromSlash("/c/claude/skills"),
-		"/v":                  filepath.FromSlash("/v/skills"),
-		"/etc/codex":          filepath.FromSlash("/etc/codex/skills"),
-		".claude":             "", // discovery finds it as it finds that of a project
-		".snowflake/cortex":   filepath.Join(m.Home, ".snowflake", "cortex", "skills"),
-		".gemini/antigravity": filepath.Join(m.Home, ".gemini", "antigravity", "skills"),
+		".copilot":                 filepath.Join(m.Home, ".copilot", "skills"),
+		".codeium/windsurf":        filepath.Join(m.Home, ".codeium", "windsurf", "skills"),
+		".openclaw":                filepath.Join(m.Home, ".openclaw", "skills"),
+		".pi/agent":                filepath.Join(m.Home, ".pi", "agent", "skills"),
+		".config/goose":            filepath.FromSlash("/x/conf/goose/skills"),
+		".config/amp":              filepath.FromSlash("/x/conf/amp/skills"),
+		".config/agents":           filepath.FromSlash("/x/conf/agents/skills"),
+		"/c/claude":                filepath.FromSlash("/c/claude/skills"),
+		"/v":                       filepath.FromSlash("/v/skills"),
+		"/etc/codex":               filepath.FromSlash("/etc/codex/skills"),
+		"/etc/claude-code/.claude": filepath.FromSlash("/etc/claude-code/.claude/skills"),
+		".claude":                  "", // discovery finds it as it finds that of a project
+		".snowflake/cortex":        filepath.Join(m.Home, ".snowflake", "cortex", "skills"),
+		".gemini/antigravity":      filepath.Join(m.Home, ".gemini", "antigravity", "skills"),
 	} {
 		if got[label] != want {
 			t.Errorf("%s is %q, want %q", label, got[label], want)
@@ -168,7 +169,7 @@ func TestFile(t *testing.T) {
 func TestSkillDirs(t *testing.T) {
 	m := machine(t, map[string]string{"CLAUDE_CONFIG_DIR": "/c/claude"})
 	c, _ := client.Find("claude")
-	for scope, want := range map[client.Scope]string{client.User: filepath.FromSlash("/c/claude/skills"), client.Project: filepath.Join(m.Project, ".claude", "skills")} {
+	for scope, want := range map[client.Scope]string{client.User: filepath.FromSlash("/etc/claude-code/.claude/skills /c/claude/skills"), client.Project: filepath.Join(m.Project, ".claude", "skills")} {
 		if got := strings.Join(m.SkillDirs(c, scope), " "); got != want {
 			t.Errorf("%s: %s, want %s", scope, got, want)
 		}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +11,9 @@ import (
 type Folder struct {
 	Label string // short; the same on each machine unless a variable of the environment moves the folder
 	Path  string
+
+	File    string // the settings that name it; "" means none
+	Project bool   // the settings are a project's, so somebody else may have written them
 }
 
 // SkillFolders returns the folders in a project or a home whose folder "skills" some client
@@ -33,6 +37,32 @@ func SkillFolders() []string {
 	return folders
 }
 
+// skillsIn returns the folder of skills in one of SkillFolders, with slashes: the folder "skills", or the
+// folder itself if it is called "skill".
+func skillsIn(folder string) string {
+	if path.Base(folder) == "skill" {
+		return folder
+	}
+	return folder + "/skills"
+}
+
+// MovedFolders returns those of SkillFolders that variables of the environment, such as
+// CLAUDE_CONFIG_DIR, move out of the home: the clients do not read them there.
+func (m *Machine) MovedFolders() (moved []string) {
+	usual := *m
+	usual.Getenv = func(string) string { return "" }
+	for _, c := range slices.Concat(All(), Others()) {
+		for _, at := range c.Skills {
+			if was := at(&usual); was != at(m) {
+				if folder := m.label(was, ""); slices.Contains(c.Folders, folder) {
+					moved = append(moved, folder)
+				}
+			}
+		}
+	}
+	return moved
+}
+
 // UserFolders returns the folders of skills of the user that are not SkillFolders of the
 // home, for discovery.
 func (m *Machine) UserFolders() []Folder {
@@ -47,7 +77,7 @@ func (m *Machine) UserFolders() []Folder {
 			dir := at(m)
 			if label := m.label(dir, configs); dir != "" && !seen[label] {
 				seen[label] = true
-				folders = append(folders, Folder{label, dir})
+				folders = append(folders, Folder{Label: label, Path: dir})
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -156,7 +157,9 @@ func readFile(name string, v any, parse func([]byte, any) error) error {
 	return nil
 }
 
+// parseJSON parses JSON as clients do: a byte order mark, comments and trailing commas are allowed.
 func parseJSON(data []byte, v any) error {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if json.Unmarshal(data, v) == nil {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 func Others() []Client { return others() }
 
 var others = sync.OnceValue(func() []Client {
-	antigravity := reads("Antigravity", ".agent", home(".gemini/antigravity"), home(".gemini/antigravity-cli"))
+	antigravity := reads("Antigravity", ".agent", home(".gemini/config"), home(".gemini/antigravity"), home(".gemini/antigravity-cli"))
 	antigravity.Plugins = pluginsIn(home(".agent/plugins"))
 	return []Client{
 		reads("AdaL", ".adal"),
@@ -18,12 +18,12 @@ var others = sync.OnceValue(func() []Client {
 		antigravity,
 		reads("AstrBot", "", home(".astrbot/data")),
 		reads("Augment", ".augment"),
-		reads("Autohand Code", ".autohand", set("AUTOHAND_HOME")),
+		reads("Autohand Code", ".autohand", variable("AUTOHAND_HOME", home(".autohand"))),
 		reads("CodeArts", ".codeartsdoer"),
 		reads("CodeBuddy", ".codebuddy"),
 		reads("Codemaker", ".codemaker"),
 		reads("Code Studio", ".codestudio"),
-		reads("CodeWhale", ".codewhale", set("CODEWHALE_HOME")),
+		reads("CodeWhale", ".codewhale", variable("CODEWHALE_HOME", home(".codewhale"))),
 		reads("Comate", ".comate"),
 		reads("Command Code", ".commandcode"),
 		reads("Cline", ".cline"),
@@ -36,8 +36,8 @@ var others = sync.OnceValue(func() []Client {
 		reads("Firebender", ".firebender"),
 		reads("ForgeCode", ".forge", home("forge")),
 		reads("fx", ".fx"),
-		reads("Grok Build", ".grok", set("GROK_HOME")),
-		reads("Hermes Agent", ".hermes", set("HERMES_HOME")),
+		reads("Grok Build", ".grok", variable("GROK_HOME", home(".grok"))),
+		reads("Hermes Agent", ".hermes", variable("HERMES_HOME", home(".hermes"))),
 		reads("IBM Bob", ".bob"),
 		reads("iFlow CLI", ".iflow"),
 		reads("inference.sh", ".inferencesh"),
@@ -51,7 +51,7 @@ var others = sync.OnceValue(func() []Client {
 		reads("Lingma", ".lingma"),
 		reads("MCPJam", ".mcpjam"),
 		reads("MiniMax Code", ".minimax"),
-		reads("Mistral Vibe", ".vibe", set("VIBE_HOME")),
+		reads("Mistral Vibe", ".vibe", variable("VIBE_HOME", home(".vibe"))),
 		reads("Moxby", ".moxby"),
 		reads("Mux", ".mux"),
 		reads("Neovate", ".neovate"),
@@ -87,8 +87,5 @@ func reads(title, folders string, others ...Path) Client {
 	}
 	return c
 }
-
-// set returns the path in a variable of the environment, if it is set.
-func set(key string) Path { return variable(key, none) }
 
 func none(*Machine) string { return "" }

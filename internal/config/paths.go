@@ -31,6 +31,7 @@ func (s *Settings) SkillPlaces(dir string) (places, missing []source.Place, err 
 	if err != nil {
 		return nil, nil, err
 	}
+	_ = s.named(&search) // Sources tells of its errors
 	search.Missing = func(p source.Place) { missing = append(missing, p) }
 	places, _ = source.Discover(search) // a place that cannot be looked at is one, too
 	for i, p := range places {

@@ -3,9 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/regular"
@@ -25,7 +23,7 @@ func (s *Settings) plugins(search *source.Search) (map[string]plugin, error) {
 	if search.Home == "" || search.User != "" {
 		return nil, nil
 	}
-	m := client.Machine{OS: runtime.GOOS, Home: search.Home, Getenv: os.Getenv}
+	m := machineAt(search.Home)
 	var projects []string
 	if search.WorkDir != "" {
 		projects = source.ProjectFolders(search.WorkDir, search.Home)

@@ -189,3 +189,46 @@ func TestPluginsSwitched(t *testing.T) {
 		t.Errorf("without folders of the user: %q", found)
 	}
 }
+
+// TestExtensions: the skills of extensions of Gemini CLI and Qwen Code that are installed and not
+// switched off where one works.
+func TestExtensions(t *testing.T) {
+	home, project := homeWith(t, map[string]string{
+		".gemini/extensions/plain/gemini-extension.json":          `{"name": "plain", "version": "1"}`,
+		".gemini/extensions/plain/skills/a/SKILL.md":              aSkill("a"),
+		".gemini/extensions/off/gemini-extension.json":            `{"name": "off"}`,
+		".gemini/extensions/off/skills/b/SKILL.md":                aSkill("b"),
+		".gemini/extensions/here/gemini-extension.json":           `{"name": "here"}`,
+		".gemini/extensions/here/skills/c/SKILL.md":               aSkill("c"),
+		".gemini/extensions/there/gemini-extension.json":          `{"name": "there"}`,
+		".gemini/extensions/there/skills/d/SKILL.md":              aSkill("d"),
+		".gemini/extensions/old/gemini-extension.json":            `{"name": "old"}`,
+		".gemini/extensions/old/skills/e/SKILL.md":                aSkill("e"),
+		".gemini/extensions/no/skills/f/SKILL.md":                 aSkill("f"), // without a manifest it is none
+		".gemini/extensions/dev/.gemini-extension-install.json":   `{"type": "link", "source": "HOME/dev"}`,
+		"dev/gemini-extension.json":                               `{"name": "dev"}`,
+		"dev/skills/g/SKILL.md":                                   aSkill("g"),
+		".gemini/settings.json":                                   "{// mine\n\"extensions\": {\"disabled\": [\"old\"]}}",
+		".gemini/extensions/extension-enablement.json":            `{"off": {"overrides": ["!/*"]}, "here": {"overrides": ["!/*", "HOME/src/p/*"]}, "there": {"overrides": ["!HOME/src/p/sub/"]}}`,
+		".qwen/extensions/q/qwen-extension.json":                  `{"name": "q", "skills": ["more"]}`,
+		".qwen/extensions/q/skills/h/SKILL.md":                    aSkill("h"),
+		".qwen/extensions/q/more/i/SKILL.md":                      aSkill("i"),
+		"src/p/.gemini/extensions/stranger/gemini-extension.json": `{"name": "stranger"}`,
+		"src/p/.gemini/extensions/stranger/skills/x/SKILL.md":     aSkill("x"),
+		"src/p/sub/f": "",
+	})
+	for _, name := range []string{".gemini/extensions/extension-enablement.json", ".gemini/extensions/dev/.gemini-extension-install.json"} {
+		must.Write(t, filepath.Join(home, name), strings.ReplaceAll(must.Read(t, filepath.Join(home, name)), "HOME", filepath.ToSlash(home)))
+	}
+	for dir, want := range map[string][]string{
+		project:                        {"plugin:dev g", "plugin:here c", "plugin:plain a", "plugin:q h", "plugin:q i", "plugin:there d"},
+		filepath.Join(project, "sub"):  {"plugin:dev g", "plugin:here c", "plugin:plain a", "plugin:q h", "plugin:q i"},
+		filepath.Join(home, "dev"):     {"plugin:dev g", "plugin:plain a", "plugin:q h", "plugin:q i", "plugin:there d"},
+		filepath.Join(home, "nowhere"): {"plugin:dev g", "plugin:plain a", "plugin:q h", "plugin:q i", "plugin:there d"},
+	} {
+		_, found, warned := skills(t, dir)
+		if diff := cmp.Diff(want, found); diff != "" || len(warned) > 0 {
+			t.Errorf("in %s: skills (-want +got):\n%s\nwarnings %v", dir, diff, warned)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/source"
@@ -27,6 +28,7 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 	if err != nil {
 		return nil, err
 	}
+	warnEach(s.named(&search), warn)
 	plugins, err := s.plugins(&search)
 	warnEach(err, warn)
 	confine := confinement(&search, roots)
@@ -39,6 +41,8 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 		p.Label = cmp.Or(r.Label, p.Label)
 		o := source.Options{Names: r.Names, MaxFile: s.MaxFile, Limits: s.Limits, Apart: r.Elsewhere()}
 		switch plugin, ok := plugins[p.Path]; {
+		case p.Kind == source.KindProject && strings.HasPrefix(p.Label, namedLabel):
+			o.Confine = newFence(ProjectRoot(search.WorkDir), nil).folder
 		case p.Kind == source.KindProject:
 			o.Confine = confine(p.Path)
 		case p.Kind == source.KindBundled:
@@ -97,7 +101,8 @@ func (s *Settings) search(dir string, roots map[string]Root) (source.Search, err
 	if s.User {
 		// Without a home there are no folders of the user.
 		if home, err := os.UserHomeDir(); err == nil {
-			search.Home, search.Config, search.More = home, os.Getenv("XDG_CONFIG_HOME"), userFolders(home)
+			m := machineAt(home)
+			search.Home, search.Config, search.More, search.Moved = home, os.Getenv("XDG_CONFIG_HOME"), userFolders(m), m.MovedFolders()
 		}
 		search.User = s.UserDir
 	}
@@ -108,10 +113,14 @@ func (s *Settings) search(dir string, roots map[string]Root) (source.Search, err
 	return search, nil
 }
 
+// machineAt returns this machine with a home.
+func machineAt(home string) *client.Machine {
+	return &client.Machine{OS: runtime.GOOS, Home: home, Getenv: os.Getenv}
+}
+
 // userFolders returns the folders of the user that clients read, except those that a project
 // may have too.
-func userFolders(home string) []source.Folder {
-	m := client.Machine{OS: runtime.GOOS, Home: home, Getenv: os.Getenv}
+func userFolders(m *client.Machine) []source.Folder {
 	var folders []source.Folder
 	for _, f := range m.UserFolders() {
 		folders = append(folders, source.Folder{Path: f.Path, Label: source.KindUser + ":" + f.Label})
@@ -171,12 +180,14 @@ func userPlaces(search *source.Search) []string {
 	if err != nil {
 		return places
 	}
-	clients := userFolders(home)
+	clients := userFolders(machineAt(home))
 	clients = append(clients, search.More...) // the plugins, too
 	config := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
 	clients = append(clients, source.Folder{Path: filepath.Join(config, "agents", "skills")})
-	for _, folder := range search.Folders {
-		clients = append(clients, source.Folder{Path: filepath.Join(home, folder, "skills")})
+	for _, c := range slices.Concat(client.All(), client.Others()) { // which read the same folders in the home as in a project
+		for _, dir := range (&client.Machine{Project: home}).SkillDirs(c, client.Project) {
+			clients = append(clients, source.Folder{Path: dir})
+		}
 	}
 	for _, f := range clients {
 		if _, err := os.Stat(f.Path); err == nil {
