@@ -198,7 +198,9 @@ func (p *policy) banned(v *snapshot.View, b *Ban) snapshot.Skills {
 }
 
 // isInstalled reports whether Locked knows the skills of a source.
-func (p *policy) isInstalled(source string) bool { return p.Locked != nil && p.lists(p.Installed, source) }
+func (p *policy) isInstalled(source string) bool {
+	return p.Locked != nil && p.lists(p.Installed, source)
+}
 
 // sealed returns the state of a skill of a source if its files no longer have the digest for which
 // it is offered; Offered means that it needs none.
