@@ -213,6 +213,10 @@ type ConfigOptions struct {
 	// configured one. See Config.StoreURL.
 	Store, Catalog string
 
+	// Client is the name of the client for which the catalog is asked, as of "skills setup": nothing
+	// else that is switched off in a client is read; "" means that all is.
+	Client string
+
 	// State is the folder in which a copy of the user's configuration file is kept
 	// whenever that has no mistake; "" means that none is kept.
 	State string
@@ -246,7 +250,7 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 		Away: true, DB: s.DB, VectorCache: config.VectorCache(), Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Scripts: s.Scripts, Schedule: s.Schedule,
 		Form: contextprovider.Form(s.Form), Offer: contextprovider.Offer(s.Offer), Wording: contextprovider.Wording(s.Wording),
 		IgnoreNeeds: s.Requires.Ignore, Assume: s.Requires.Assume, LoadRequired: s.Requires.Load,
-		Policy: s.Policy(o.Warn), Usage: s.Usage.Log, UsagePrompts: s.Usage.Prompts,
+		Policy: s.Policy(dir, o.Client, o.Warn), Usage: s.Usage.Log, UsagePrompts: s.Usage.Prompts,
 	}
 	if err := cfg.places(&s, dir, o); err != nil {
 		return Config{}, err

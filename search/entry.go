@@ -22,6 +22,9 @@ type Entry struct {
 
 	State  State  // why it is not offered to anybody; Offered for most
 	Reason string // for State, such as "needs the command gh, which is not in PATH"; for the owner of the catalog, not for agents
+	// Switched says in which clients a person has switched it off, as parts of a sentence. Only List,
+	// Lookup and Why set it, for the owner of the catalog.
+	Switched []string
 	// Sealed is the state that the skill gets as soon as its files no longer have Digest: then
 	// nobody is served any of them, see Verify. Offered means that they may change. Only
 	// Lookup and Pinned set it.
@@ -42,11 +45,11 @@ func (e *Entry) Status() (status, reason string) {
 	case e.ShadowedBy != "":
 		return "shadowed", e.ShadowedBy + " of " + e.ShadowedFrom + " has the same name and comes first"
 	case e.State == Reserved:
-		return string(e.State), e.Reason
+		return string(e.State), strings.Join(append([]string{e.Reason}, e.Switched...), "; ")
 	case e.InvokedBy == skill.InvokedByModel:
-		return "offered", "only a model starts it: no client lists it for the user"
+		return "offered", strings.Join(append([]string{"only a model starts it: no client lists it for the user"}, e.Switched...), "; ")
 	}
-	return "offered", ""
+	return "offered", strings.Join(e.Switched, "; ")
 }
 
 // Verify returns a *HeldError if the files of the skill, which now have this digest, must not
@@ -69,6 +72,7 @@ func (x *directory) Lookup(ctx context.Context, id string, a *Agent) (e Entry, e
 		if err == nil {
 			e = entryOf(v, i)
 			x.setAvailable(ctx, v, &e)
+			h.setSwitches(&e, i)
 			if a == nil || !a.Held {
 				e.Sealed = x.scopes.policy.Load().sealed(e.Source)
 			}
@@ -158,6 +162,7 @@ func (x *directory) List(ctx context.Context, a *Agent, o *ListOptions) (list []
 			s.ID = v.ID(s.I) // all has another skill of that name, perhaps
 			e := entryOfDoc(v, s.I, s.Document)
 			x.setAvailable(ctx, v, &e)
+			h.setSwitches(&e, s.I)
 			list = append(list, e)
 		}
 		return nil

@@ -41,7 +41,10 @@ type Policy struct {
 	// folder may have a digest to be offered. nil means none.
 	Installed []string
 	Locked    func(source, dir, digest string) bool
-	// Version identifies what Trusted and Locked answer now. Every question to the catalog
+	// Switches returns what is set for skills in the settings of clients, in the order in which it
+	// holds. nil means nothing.
+	Switches func() []Switch
+	// Version identifies what Trusted, Locked and Switches answer now. Every question to the catalog
 	// calls it, so it must be fast. nil means that their answers never change.
 	Version func() string
 	// Lower are the sources that are trusted less: their skills rank below equals, and fill
@@ -110,7 +113,7 @@ func (x *scopes) SetPolicy(p *Policy, kinds map[string]string) {
 	if p == nil {
 		p = new(Policy)
 	}
-	if len(p.Disabled)+len(p.Ask)+len(p.Installed)+len(p.Lower)+len(p.Private)+len(p.Triggers)+len(kinds) == 0 {
+	if p.Switches == nil && len(p.Disabled)+len(p.Ask)+len(p.Installed)+len(p.Lower)+len(p.Private)+len(p.Triggers)+len(kinds) == 0 {
 		x.policy.Store(nil)
 		return
 	}
@@ -234,6 +237,7 @@ type held struct {
 	private                      snapshot.Skills // the skills that only agents that use them see
 	onlyPrivate                  *held           // the same, but only private skills are kept out of scopes; nil means that none is private
 	key                          string          // identifies all and private for a calibration
+	switches                     switches        // that a person has set in clients; each holds for its client alone
 }
 
 // heldIn returns the skills of a set that are held back; nil means none.
@@ -265,11 +269,14 @@ func (p *policy) apply(v *snapshot.View) *held {
 	h.all = h.disabled.Or(h.changed)
 	h.untrusted = filter(v, p.sources(v, p.Ask).AndNot(h.all), func(d *snapshot.Document) bool { return p.Trusted == nil || !p.Trusted(d.Digest) })
 	h.all = h.all.Or(h.untrusted)
-	if h.all.Count() == 0 && h.private.Count() == 0 {
+	if p.Switches != nil {
+		h.switches.apply(v, p.Switches())
+	}
+	if len(h.switches.list) == 0 && h.all.Count() == 0 && h.private.Count() == 0 {
 		return nil
 	}
 	if h.private.Count() > 0 {
-		h.onlyPrivate = &held{policy: p, private: h.private}
+		h.onlyPrivate = &held{policy: p, private: h.private, switches: h.switches}
 	}
 	h.key = identify(v, h.all.Or(h.private))
 	return h

@@ -70,6 +70,9 @@ func (a *Agent) sees() string {
 	if a.Foreign {
 		text = append(text, '!')
 	}
+	if a.Client != "" {
+		text = append(append(text, a.Client...), ':')
+	}
 	for i, list := range [...][]string{
 		a.Include.Names, a.Include.Tags, a.Include.Sources, a.Exclude.Names, a.Exclude.Tags, a.Exclude.Sources, a.Pinned, a.Uses,
 	} {

@@ -31,7 +31,11 @@ type Agent struct {
 	Prompt       string // its role; "" means none
 	Instructions string // that stand after the skills that it uses; "" means none
 
-	Offer   string // how many of its skills a program lists that may choose, see contextprovider.Offer; "" means the default
+	Offer string // how many of its skills a program lists that may choose, see contextprovider.Offer; "" means the default
+	// Client is the name of the client for which it asks: what a person has switched off there does
+	// not exist, see Policy.Switches. "" means none that is known.
+	Client string
+
 	Script  Script // how scripts of skills run for it
 	Foreign bool   // somebody else may have written it: Script only narrows what else holds, see ScriptFor
 
@@ -207,7 +211,8 @@ func newScope(v *snapshot.View, a *Agent, h *held) (*snapshot.Scope, error) {
 	if h != nil {
 		in = in.AndNot(h.private).Or(used.And(h.private)).AndNot(h.all)
 	}
-	s := v.NewScope(in.AndNot(heldBy(v, a.Exclude)))
+	off, reserved := h.of(a.Client)
+	s := v.NewScope(in.AndNot(heldBy(v, a.Exclude)).AndNot(off))
 	own := v.In(s)
 	for _, name := range a.Pinned {
 		for _, i := range find(own, name) {
@@ -222,6 +227,7 @@ func newScope(v *snapshot.View, a *Agent, h *held) (*snapshot.Scope, error) {
 			s.Reserved.Remove(i)
 		}
 	}
+	s.Reserved = s.Reserved.Or(reserved.And(s.In))
 	return s, nil
 }
 

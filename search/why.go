@@ -80,6 +80,7 @@ func (x *explainer) Why(ctx context.Context, id string, q Query) (e Explanation,
 			e.Filter = q.Agent.filter(r.view, i, r.held)
 		}
 		x.dir.setAvailable(ctx, r.view, &e.Entry)
+		r.held.setSwitches(&e.Entry, i)
 		if r.view.Scope.In.Has(i) && !e.Relevant {
 			x.setChain(ctx, &e, r, i)
 		}
@@ -228,6 +229,11 @@ func (e *Explanation) verdict(best rank.Scored) string {
 
 // filter describes the rule that keeps skill i out of the scope of the agent.
 func (a *Agent) filter(v *snapshot.View, i int, h *held) string {
+	for _, s := range h.switched(i) {
+		if a != nil && s.Client == a.Client {
+			return "it is " + s.String()
+		}
+	}
 	if a == nil {
 		return "only agents that use it see it"
 	}

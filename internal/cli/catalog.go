@@ -56,7 +56,7 @@ func (s *session) options() (*repertoire.ConfigOptions, error) {
 	}
 	state, _ := config.StateDir() // without one no copy of the configuration is kept
 	return &repertoire.ConfigOptions{
-		File: s.config, Roots: s.roots, OnlyRoots: s.onlyRoot, DB: s.db, Store: s.store, Catalog: s.catalog,
+		File: s.config, Roots: s.roots, OnlyRoots: s.onlyRoot, DB: s.db, Store: s.store, Catalog: s.catalog, Client: s.client,
 		State: state, LastGood: s.lastGood, Warn: s.warnOnce,
 	}, nil
 }

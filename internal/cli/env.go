@@ -37,6 +37,7 @@ type session struct {
 
 	dir      string       // of the project; "" means the working folder
 	log      *slog.Logger // for background work; nil means standard error with --verbose
+	client   string       // for which the catalog is asked; "" means that it is not known
 	lastGood bool         // a configuration with a mistake is replaced by its last good content
 	warn     func(error)  // gets what cannot be used and stops nothing; nil means standard error
 	warned   []string     // what warn was told

@@ -139,7 +139,7 @@ func (r *hookRun) answer(ctx context.Context, call hook.Call) error {
 
 // openForHook opens the catalog for a hook.
 func (r *hookRun) openForHook(ctx context.Context, o hook.Opening) (hook.Catalog, *repertoire.Agent, error) {
-	r.session.log, r.dir = o.Log, o.Dir
+	r.session.log, r.dir, r.client = o.Log, o.Dir, o.Client
 	r.lastGood, r.warn = true, o.Warn
 	cfg, err := r.readConfig(false)
 	if err != nil {
@@ -151,7 +151,7 @@ func (r *hookRun) openForHook(ctx context.Context, o hook.Opening) (hook.Catalog
 		return nil, nil, err
 	}
 	r.log, r.known = usageOf(c.Catalog), true
-	return c, c.agent, nil
+	return c, c.agent.For(o.Client), nil
 }
 
 // usage returns the log of usage. For most events no catalog is opened: then it reads the

@@ -116,6 +116,9 @@ func explain(e repertoire.Explanation, prompt string) string {
 		}
 	}
 	say("%s: %s", e.ID, e.Verdict)
+	for _, s := range e.Switched {
+		say("  client    %s", s)
+	}
 	say("  location  %s", e.Location)
 	say("  mode      %s", e.Mode)
 	if e.Rank > 0 {

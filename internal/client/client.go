@@ -47,6 +47,8 @@ type Client struct {
 	MCP     MCP
 	Hook    *Hook    // nil: it has no hook that a program can serve
 	Listing *Listing // nil: nothing is known about its listing of skills
+
+	SkillSwitches *SkillSwitches // nil: a person cannot switch off single skills in it
 }
 
 // An MCP says how a client names its MCP servers.

@@ -25,12 +25,13 @@ type ProjectRules struct {
 }
 
 // Policy returns which skills the files hold back, and follows what the user trusts and
-// installs; nil means that nothing is held back. It calls warn, which may be nil, if it cannot
-// know what is trusted or was installed: then nothing is.
-func (s *Settings) Policy(warn func(error)) *search.Policy {
+// installs, and what is switched off in a client; client "" means all of them. It calls warn, which
+// may be nil, if it cannot know what is trusted or was installed: then nothing is. dir is the
+// folder of the work.
+func (s *Settings) Policy(dir, client string, warn func(error)) *search.Policy {
 	p := s.rules()
 	if p == nil {
-		return nil
+		p = new(search.Policy)
 	}
 	report := func(doing string, err error) {
 		if err != nil && warn != nil {
@@ -57,14 +58,15 @@ func (s *Settings) Policy(warn func(error)) *search.Policy {
 		}
 		report("reading what was installed", err)
 	}
-	if len(versions) > 0 {
-		p.Version = func() string {
-			texts := make([]string, len(versions))
-			for i, version := range versions {
-				texts[i] = version()
-			}
-			return strings.Join(texts, " ")
+	var version func() string
+	p.Switches, version = switches(dir, client, report)
+	versions = append(versions, version)
+	p.Version = func() string {
+		texts := make([]string, len(versions))
+		for i, version := range versions {
+			texts[i] = version()
 		}
+		return strings.Join(texts, " ")
 	}
 	return p
 }

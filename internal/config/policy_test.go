@@ -23,7 +23,7 @@ func TestPolicy(t *testing.T) {
 		t.Helper()
 		s, err := config.Read(dir, nil)
 		must.Do(t, err)
-		return s.Policy(nil)
+		return s.Policy(t.TempDir(), "", nil)
 	}
 	must.Write(t, shared, "roots: [{path: ../skills, label: team}]\n")
 	if p := policy(project); p != nil {

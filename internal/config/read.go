@@ -22,6 +22,7 @@ type Options struct {
 	DB        string
 	Store     string
 	Catalog   string
+	Client    string
 	State     string
 	LastGood  bool
 	Warn      func(error)

@@ -64,7 +64,7 @@ func TestAgentKeys(t *testing.T) {
 	if diff := cmp.Diff(rules, s.Scripts); diff != "" {
 		t.Errorf("scripts (-want +got)\n%s", diff)
 	}
-	if p := s.Policy(nil); p == nil || !slices.Equal(p.Private, []string{source.KindPreloaded}) {
+	if p := s.Policy(t.TempDir(), "", nil); p == nil || !slices.Equal(p.Private, []string{source.KindPreloaded}) {
 		t.Errorf("policy %+v", p)
 	}
 

@@ -78,8 +78,9 @@ type Result struct {
 
 // An Opening says which catalog to open, and how.
 type Opening struct {
-	Dir string       // of the project, absolute; "" means the working folder
-	Log *slog.Logger // the only place for messages
+	Client string       // that asks; "" means that it is not known
+	Dir    string       // of the project, absolute; "" means the working folder
+	Log    *slog.Logger // the only place for messages
 	// Bound lowers the deadlines of embedder and reranker: text answers when they are late.
 	Bound func(*repertoire.Config)
 	// Warn gets what cannot be used and stops nothing, such as a project's configuration
@@ -298,7 +299,8 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 		r.log.Error("the catalog of this machine is asked instead", "error", err)
 		r.Server = "" // it may be the server that does not answer; paths lead to what is here
 	}
-	c, agent, err := r.Open(ctx, Opening{Dir: r.dir, Log: r.log, Bound: r.bound, Warn: func(err error) {
+	asks, _ := r.client()
+	c, agent, err := r.Open(ctx, Opening{Client: asks.Name, Dir: r.dir, Log: r.log, Bound: r.bound, Warn: func(err error) {
 		if r.memory.First(ctx, e.Session, err.Error()) {
 			r.log.Warn("not used", "cause", err)
 		}
