@@ -26,7 +26,7 @@ func TestPolicy(t *testing.T) {
 		return s.Policy(t.TempDir(), "", nil)
 	}
 	must.Write(t, shared, "roots: [{path: ../skills, label: team}]\n")
-	if p := policy(project); p != nil {
+	if p := policy(project); p.Disabled != nil {
 		t.Errorf("policy %+v without a reason", p)
 	}
 	must.Write(t, shared, "roots: [{path: ../skills, label: team}]\ndisabled: [p]\n")
