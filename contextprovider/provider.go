@@ -100,7 +100,9 @@ type Provider struct {
 }
 
 // New returns a provider.
-func New(c Catalog, r Reader) *Provider { return &Provider{catalog: c, reader: r} }
+func New(c Catalog, r Reader) *Provider {
+	return &Provider{catalog: c, reader: r, sections: sections.NewCache()}
+}
 
 // A Body is level 2: the whole SKILL.md of a skill.
 type Body struct {

@@ -113,8 +113,9 @@ type HTTP struct {
 	busy     *busy
 	checking *busy // bounds requests whose token is being checked, by address
 	room     *gate // for the bodies of requests, in bytes
-	short    *gate // for requests that are being answered
-	long     *gate // the same for those with long bodies, for which short ones do not wait
+	answers  *gate // for answers that clients have not accepted yet, in bytes
+	short    *gate // for quick requests that are being answered
+	long     *gate // for those that need more of the server, for which quick ones do not wait
 	open     *sessions
 	mux      *http.ServeMux
 	registry *http.ServeMux  // nil without a registry
@@ -145,8 +146,9 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 		h.limiter = newLimiter(rate)
 	}
 	h.busy, h.checking = newBusy(cmp.Or(h.opts.ClientRequests, 500)), newBusy(cmp.Or(h.opts.ClientRequests, 500))
-	n := answersAtOnce()
-	h.room, h.short, h.long = newGate(roomForAll, roomForAll/4), newGate(n, n), newGate(n, n)
+	n := turns()
+	h.room, h.answers = newGate(roomForAll, roomForAll/4), newGate(roomForAnswers, roomForAnswers/4)
+	h.short, h.long = newGate(n, n), newGate(n, n/2)
 	h.opts.Logger = cmp.Or(h.opts.Logger, slog.New(slog.DiscardHandler))
 	h.opts.Metrics = cmp.Or(h.opts.Metrics, new(Metrics))
 	var err error
@@ -247,6 +249,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.checking.leave(address)
 	r = r.WithContext(context.WithValue(r.Context(), identityKey{}, who))
 	client := who.client(r.RemoteAddr)
+	out.owe = func(n int) *pass { return h.answers.owe(client, int64(n)) }
 	if h.limiter != nil && !h.limiter.allow(client) {
 		out.Header().Set("Retry-After", "1")
 		h.refuse(out, r, "rate", http.StatusTooManyRequests, errors.New("too many requests"))

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,40 +22,77 @@ const (
 	roomForAll = 32 << 20
 	maxFree    = 16 << 10
 
-	// atOnce is how long a short request counts as one of those that are being answered. One
+	// roomForAnswers is how many bytes of answers there may be that were made and that their clients
+	// have not accepted yet. copies is how often a message of the protocol is then in memory: as
+	// what the tool returned, as its JSON, and as the JSON of the message.
+	roomForAnswers = 64 << 20
+	copies         = 4
+
+	// atOnce is how long a quick request counts as one of those that are being answered. One
 	// that takes longer, such as a run of a script, mostly waits for something else, and nobody
-	// must wait for it. A long one needs much memory, and so counts for HTTPOptions.Timeout.
+	// must wait for it.
 	atOnce = 250 * time.Millisecond
 )
 
-// answersAtOnce is how many requests are answered at once: enough for all processors, and few
+// turns is how many requests are answered at once: enough for all processors, and few
 // enough that they need little memory.
-func answersAtOnce() int64 { return 2 * int64(runtime.GOMAXPROCS(0)) }
+func turns() int64 { return 2 * int64(runtime.GOMAXPROCS(0)) }
 
-// limits say how much of a body is read.
+// turnsOf returns how many turns a request of a class takes that is not quick. One client gets half
+// of all turns at most. So it makes one thing at a time of what costs much, all clients together
+// make two on two processors, and four on more.
+func turnsOf(c class) int64 {
+	if c == costly {
+		return max(2, turns()/4)
+	}
+	return 1
+}
+
+// A class says how much of the server a request takes.
+type class int
+
+const (
+	quick   class = iota // next to nothing, or it waits for something else: prompts, searches, runs of scripts
+	reading              // it reads files or lists what there is, and its answer may be large
+	costly               // it makes something of many files: sections, archives, manifests
+)
+
+// limits say how much of a body is read, and what the request takes.
 type limits struct {
-	text int // bytes of each text of a JSON body; 0 means all
-	most int // bytes of what is then left; 0 means HTTPOptions.MaxBody
+	text  int // bytes of each text of a JSON body; 0 means all
+	most  int // bytes of what is then left; 0 means HTTPOptions.MaxBody
+	class class
 }
 
 // maxArguments is how long a message may be but for its texts, unless its tool takes files.
 const maxArguments = 256 << 10
 
 // forText are the limits of what asks with a text, of which a search reads no more.
-var forText = limits{search.MaxPrompt, maxArguments}
+var forText = limits{text: search.MaxPrompt, most: maxArguments}
 
-// limits returns the limits of a message to the server. Only tools that take files need more.
+// limits returns the limits of a message to the server. Only tools that take files need a long body.
 func (s *Server) limits(body []byte) limits {
-	if len(body) <= search.MaxPrompt {
-		return limits{}
-	}
-	switch tool := startOf(body).Params.Name; {
-	case tool == "search_skills", tool == "suggest_skills", tool == "list_skills":
+	m := startOf(body)
+	tool := cmp.Or(s.known(m.Params.Name), m.Params.Name)
+	switch {
+	case m.Method == "initialize", m.Method == "ping", m.Method == "tools/list", m.Method == "server/discover", strings.HasPrefix(m.Method, "notifications/"):
+		return limits{most: maxArguments}
+	case m.Method != "tools/call":
+		return limits{most: maxArguments, class: reading}
+	case tool == "search_skills", tool == "suggest_skills":
 		return forText
-	case s.opts.Proposals != nil && strings.HasPrefix(tool, "propose_"), s.opts.Runs != nil && isRun(tool):
+	case tool == "list_skills":
+		return limits{text: search.MaxPrompt, most: maxArguments, class: reading}
+	case tool == "find_skills":
+		return limits{most: maxArguments}
+	case tool == "search_skill_files":
+		return limits{most: maxArguments, class: costly}
+	case s.opts.Runs != nil && isRun(tool):
 		return limits{}
+	case s.opts.Proposals != nil && strings.HasPrefix(tool, "propose_"):
+		return limits{class: reading}
 	}
-	return limits{most: maxArguments}
+	return limits{most: maxArguments, class: reading}
 }
 
 // take waits for the turn of a request, and reads its body, which it makes readable again. If
@@ -62,55 +100,95 @@ func (s *Server) limits(body []byte) limits {
 // is answered.
 func (h *HTTP) take(w http.ResponseWriter, r *http.Request, of func([]byte) limits) (body []byte, done func(), ok bool) {
 	var room *pass
+	c := of(nil).class
 	if r.Method == http.MethodPost {
-		if body, room, ok = h.read(w, r, of); !ok {
+		if body, c, room, ok = h.read(w, r, of); !ok {
 			return nil, nil, false
 		}
 	}
 	if r.Header.Get("Mcp-Method") == methodListen && len(body) <= maxFree {
 		return body, room.leave, true // it is a stream, which needs no more than its connection
 	}
-	gate, most := h.short, atOnce
-	if len(body) > maxFree {
-		gate, most = h.long, h.opts.Timeout
+	leave := func() {}
+	err := error(nil)
+	if c == quick && len(body) <= maxFree {
+		leave, err = h.enter(r, h.short, 1, atOnce)
+	} else {
+		leave, err = h.turn(r, c)
 	}
-	turn, ok := h.wait(w, r, gate, 1)
-	if !ok {
+	if err != nil {
 		room.leave()
+		h.tooMuch(w, r)
 		return nil, nil, false
 	}
-	over := time.AfterFunc(most, turn.leave)
-	return body, func() { over.Stop(); turn.leave(); room.leave() }, true
+	if out, ok := w.(*deadlineWriter); ok {
+		out.answered = leave
+	}
+	return body, func() { leave(); room.leave() }, true
 }
 
-// wait waits until a gate lets a request in. If that takes too long it answers the request.
-func (h *HTTP) wait(w http.ResponseWriter, r *http.Request, g *gate, n int64) (*pass, bool) {
+// turn waits for the turn of a request that is not quick. It keeps the turn until leave is called, as
+// long as the work lasts: while many do it at a time, each takes longer, and all of them need memory.
+// Only what takes longer than HTTPOptions.Timeout waits for something else, such as a source that is away.
+func (h *HTTP) turn(r *http.Request, c class) (leave func(), err error) {
+	if c != quick { // for a client that does not read its answers no more are made
+		room, err := h.enter(r, h.answers, maxFree, h.opts.Timeout)
+		if err != nil {
+			return nil, err
+		}
+		room()
+	}
+	return h.enter(r, h.long, turnsOf(c), h.opts.Timeout)
+}
+
+// enter waits until a gate lets a request in, which leaves it by itself after the longest time.
+func (h *HTTP) enter(r *http.Request, g *gate, n int64, longest time.Duration) (leave func(), err error) {
+	p, err := h.wait(r, g, n)
+	if err != nil {
+		return nil, err
+	}
+	over := time.AfterFunc(longest, p.leave)
+	return func() { over.Stop(); p.leave() }, nil
+}
+
+// wait waits until a gate lets a request in.
+func (h *HTTP) wait(r *http.Request, g *gate, n int64) (*pass, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.opts.Timeout)
 	defer cancel()
 	p, err := g.enter(ctx, identityOf(r).client(r.RemoteAddr), n)
 	if err != nil {
-		w.Header().Set("Retry-After", "1")
-		h.refuse(w, r, "load", http.StatusServiceUnavailable, errors.New("the server has too much to do; try again in a second"))
+		return nil, errLoad
 	}
-	return p, err == nil
+	return p, nil
+}
+
+// errLoad says that a request has waited too long.
+var errLoad = errors.New("the server has too much to do; try again in a second")
+
+// tooMuch answers a request that has waited too long.
+func (h *HTTP) tooMuch(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Retry-After", "1")
+	h.refuse(w, r, "load", http.StatusServiceUnavailable, errLoad)
 }
 
 // read reads the body of a request within the time limit and its limits, and makes it readable
 // again. What it keeps of the room for bodies the caller gives back. If reading fails, read
 // answers the request and returns false.
-func (h *HTTP) read(w http.ResponseWriter, r *http.Request, of func([]byte) limits) (body []byte, _ *pass, ok bool) {
+func (h *HTTP) read(w http.ResponseWriter, r *http.Request, of func([]byte) limits) (body []byte, c class, _ *pass, ok bool) {
 	n := r.ContentLength
 	if n < 0 {
 		n = h.opts.MaxBody // as far as anybody knows
 	}
 	if n > h.opts.MaxBody {
 		h.tooLarge(w, r, h.opts.MaxBody)
-		return nil, nil, false
+		return nil, c, nil, false
 	}
 	var room *pass
 	if n > maxFree {
-		if room, ok = h.wait(w, r, h.room, n); !ok {
-			return nil, nil, false
+		var err error
+		if room, err = h.wait(r, h.room, n); err != nil {
+			h.tooMuch(w, r)
+			return nil, c, nil, false
 		}
 	}
 	defer func() {
@@ -128,7 +206,7 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request, of func([]byte) limi
 		} else {
 			h.refuse(w, r, "body", http.StatusBadRequest, errors.New("the request could not be read"))
 		}
-		return nil, nil, false
+		return nil, c, nil, false
 	}
 	_ = control.SetReadDeadline(time.Time{})
 	body = all.Bytes()
@@ -138,11 +216,11 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request, of func([]byte) limi
 	}
 	if b.most > 0 && len(body) > b.most {
 		h.tooLarge(w, r, int64(b.most))
-		return nil, nil, false
+		return nil, c, nil, false
 	}
 	room.keep(int64(len(body)))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return body, room, true
+	return body, b.class, room, true
 }
 
 func (h *HTTP) tooLarge(w http.ResponseWriter, r *http.Request, most int64) {

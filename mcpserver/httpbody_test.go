@@ -134,15 +134,21 @@ func TestHTTPBusy(t *testing.T) {
 		p.leave()
 	}
 	for _, g := range []*gate{h.short, h.long} {
-		turns, err := g.enter(t.Context(), "client", g.all)
-		must.Do(t, err)
+		var turns []*pass
+		for i := range g.all / g.each {
+			p, err := g.enter(t.Context(), fmt.Sprint("client ", i), g.each)
+			must.Do(t, err)
+			turns = append(turns, p)
+		}
 		if g == h.long {
 			busy("a long request without a turn", call(t, h, "search_skills", long))
 		} else {
 			busy("a short request without a turn", call(t, h, "search_skills", map[string]any{"query": "x"}))
 			busy("a prompt without a turn", ask(h, "/v1/suggest", []byte(`{"prompt":"x"}`)))
 		}
-		turns.leave()
+		for _, p := range turns {
+			p.leave()
+		}
 	}
 	if r := call(t, h, "search_skills", long); r.Code != http.StatusOK {
 		t.Errorf("afterwards: status %d, %s", r.Code, r.Body)

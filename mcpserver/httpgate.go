@@ -58,11 +58,7 @@ func (g *gate) enter(ctx context.Context, client string, n int64) (*pass, error)
 func (g *gate) queue(client string, n int64) *pass {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s := g.clients[client]
-	if s == nil {
-		s = &share{client: client}
-		g.clients[client] = s
-	}
+	s := g.share(client)
 	p := &pass{gate: g, of: s, n: n, given: make(chan struct{})}
 	if s.queue = append(s.queue, p); len(s.queue) == 1 {
 		g.waiting = append(g.waiting, s)
@@ -90,6 +86,27 @@ func (g *gate) give() {
 			g.waiting = append(g.waiting, s)
 		}
 	}
+}
+
+// owe counts n for a client at once, even if it then has more than its share: as long as it does, its
+// requests that ask for any wait. One debt takes no more than most of a share, so that a client can still ask
+// for something small while it reads the largest answer.
+func (g *gate) owe(client string, n int64) *pass {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := &pass{gate: g, of: g.share(client), n: min(n, g.each-g.each/8)}
+	g.used, p.of.used = g.used+p.n, p.of.used+p.n
+	return p
+}
+
+// share returns what a client has. The caller holds the lock.
+func (g *gate) share(client string) *share {
+	s := g.clients[client]
+	if s == nil {
+		s = &share{client: client}
+		g.clients[client] = s
+	}
+	return s
 }
 
 // cancel takes a pass back, whether or not it was given.

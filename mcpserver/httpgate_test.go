@@ -97,3 +97,21 @@ func TestGateCancel(t *testing.T) {
 		t.Errorf("at the end %d is used, %d clients are known, and %d wait", g.used, len(g.clients), len(g.waiting))
 	}
 }
+
+// TestGateOwe: what a client owes counts at once, also beyond its share, and then only that client waits.
+func TestGateOwe(t *testing.T) {
+	g := newGate(100, 40)
+	first, second := g.owe("a", 1000), g.owe("a", 20)
+	if g.used != 35+20 {
+		t.Errorf("%d is used", g.used)
+	}
+	passes := map[string]*pass{"a1": g.queue("a", 1), "b1": g.queue("b", 1)}
+	if got := given(passes); !slices.Equal(got, []string{"b1"}) {
+		t.Errorf("%q", got)
+	}
+	first.leave()
+	if got := given(passes); !slices.Equal(got, []string{"a1", "b1"}) {
+		t.Errorf("%q", got)
+	}
+	second.leave()
+}

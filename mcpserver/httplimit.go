@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -123,12 +124,15 @@ func addressOf(remote string) netip.Prefix {
 }
 
 // A deadlineWriter gives each write a deadline of its own. So streams may last for
-// ever, but a client that does not accept what is written is cut off.
+// ever, but a client that does not accept what is written is cut off. A long piece counts
+// as an answer of the client until he has accepted it.
 type deadlineWriter struct {
 	http.ResponseWriter
-	timeout time.Duration
-	status  int
-	fail    func(w http.ResponseWriter, status int, text string) // writes an error; nil means http.Error
+	timeout  time.Duration
+	status   int
+	answered func()                                               // is called when the answer is there, see HTTP.take; nil means that nothing is
+	owe      func(n int) *pass                                    // counts bytes of an answer; nil before the client is known
+	fail     func(w http.ResponseWriter, status int, text string) // writes an error; nil means http.Error
 }
 
 // Unwrap returns the original writer to an http.ResponseController.
@@ -140,9 +144,24 @@ func (w *deadlineWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
+// begun is how long a piece is at least that comes of an answer and not of the beginning of a stream.
+const begun = 2 << 10
+
 func (w *deadlineWriter) Write(data []byte) (int, error) {
+	if len(data) > begun && w.answered != nil {
+		w.answered()
+	}
+	if len(data) > maxFree && w.owe != nil {
+		defer w.owe(copies * len(data)).leave()
+	}
 	w.extend()
 	return w.ResponseWriter.Write(data)
+}
+
+// ReadFrom implements io.ReaderFrom: it writes in small pieces, so that an answer that a client does not
+// accept takes little beside its source, which others may share.
+func (w *deadlineWriter) ReadFrom(r io.Reader) (int64, error) {
+	return io.CopyBuffer(struct{ io.Writer }{w}, r, make([]byte, 8<<10))
 }
 
 // extend moves the write deadline. It ignores the error: only connections of tests do

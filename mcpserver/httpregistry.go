@@ -32,5 +32,13 @@ func (h *HTTP) visit(w http.ResponseWriter, r *http.Request) *registry.Visit {
 		Take: func() ([]byte, func(), bool) {
 			return h.take(w, r, func([]byte) limits { return limits{most: registry.MaxBody} })
 		},
+		Turn: func() (func(), error) {
+			leave, err := h.turn(r, costly)
+			if err != nil {
+				h.noteRefused(r, "load", http.StatusServiceUnavailable)
+			}
+			return leave, err
+		},
+		Hold: func(n int) func() { return h.answers.owe(e.Address, int64(n)).leave },
 	}
 }

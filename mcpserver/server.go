@@ -117,6 +117,7 @@ type Server struct {
 	opts   Options // with defaults
 	mcp    *mcp.Server
 	skills *extension
+	known  func(called string) (tool string) // "" means none
 }
 
 // template is the template of the URIs that resources/read accepts: all below
@@ -151,7 +152,9 @@ func New(c Catalog, opts *Options) *Server {
 		&mcp.Implementation{Name: cmp.Or(s.opts.Name, DefaultName), Title: "Skills", Version: cmp.Or(s.opts.Version, "unknown")},
 		&mcp.ServerOptions{Instructions: instructions, Logger: slog.New(infoHandler{s.opts.Logger.Handler()}), Capabilities: caps, SetCacheable: setCacheable})
 	s.skills = &extension{catalog: c, opts: &s.opts}
-	newToolbox(c, &s.opts, &s.skills.used).addTo(s.mcp)
+	tools := newToolbox(c, &s.opts, &s.skills.used)
+	tools.addTo(s.mcp)
+	s.known = tools.agent.Known
 	s.skills.addTo(s.mcp)
 	s.mcp.AddReceivingMiddleware(observer(&s.opts)) // the outermost
 	return s

@@ -49,31 +49,34 @@ const maxPacked = 10_000
 
 // whole returns the entry of a skill as its source has it now, with the digest of its archive.
 func (x *Registry) whole(ctx context.Context, v *visit, e *search.Entry) (ard.Entry, error) {
-	key := [2]string{e.Name, e.Digest}
-	x.mu.Lock()
-	digest := x.packed[key]
-	x.mu.Unlock()
 	out := v.entryOf(e)
+	digest := x.digestOf(contents{e.Name, e.Digest})
 	if digest == "" {
-		p, err := wellknown.Pack(ctx, x.catalog, *e, v.Agent)
+		a, _, err := x.pack(ctx, v, *e, "", "")
 		if err != nil {
 			return ard.Entry{}, err
 		}
-		digest = p.Digest
-		x.remember([2]string{p.Name, p.Skill}, p.Digest)
-		out.URL, out.Metadata[ard.SkillDigest] = v.archiveURL(p.Name, p.Skill), p.Skill
+		digest = a.Digest
+		out.URL, out.Metadata[ard.SkillDigest] = v.archiveURL(a.Name, a.Skill), a.Skill
 	}
 	out.Metadata[ard.Digest] = digest
 	return out, nil
 }
 
-func (x *Registry) remember(key [2]string, digest string) {
+// digestOf returns the digest of an archive that was made, "" if that is not known.
+func (x *Registry) digestOf(of contents) string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.packed[of]
+}
+
+func (x *Registry) remember(of contents, digest string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.packed) >= maxPacked {
 		clear(x.packed)
 	}
-	x.packed[key] = digest
+	x.packed[of] = digest
 }
 
 // named returns the skill with a name, if the caller sees it and clients could install it.
@@ -149,42 +152,49 @@ func (x *Registry) entry(r *http.Request, v *visit) (any, error) {
 // archive serves a skill as an archive, if it is still as its URL says.
 func (x *Registry) archive(r *http.Request, v *visit) (any, error) {
 	digest, isZip := strings.CutSuffix(r.PathValue("file"), archiveSuffix)
-	p, err := x.pack(r, v)
-	switch {
-	case err != nil:
-		return nil, err
-	case !isZip || len(digest) != 64:
+	if !isZip || len(digest) != 64 {
 		return nil, notFound()
-	case p.Skill != "sha256:"+digest:
-		return nil, ard.NewError(http.StatusNotFound, "the skill %s has changed: ask for its entry again, and download what that names", p.Name)
 	}
-	v.Event.Kind, v.Event.Skills = usage.Loaded, usage.Named(p.Name)
-	return file{"application/zip", p.Zip}, nil
+	digest = "sha256:" + digest
+	e, err := x.inPath(r, v)
+	if err != nil {
+		return nil, err
+	}
+	out := file{kind: "application/zip", done: func() {}}
+	a, tag, err := x.pack(r.Context(), v, e, digest, r.Header.Get("If-None-Match"))
+	if err != nil {
+		return nil, err
+	}
+	if out.tag = tag; a != nil {
+		out.data, out.done = a.Zip, a.use(v)
+	}
+	v.Event.Kind, v.Event.Skills = usage.Loaded, usage.Named(e.Name)
+	return out, nil
 }
+
+// tagOf returns the tag by which clients know an archive.
+func tagOf(digest string) string { return `"` + strings.TrimPrefix(digest, "sha256:") + `"` }
 
 // index serves the index of one skill, as clients of well-known URLs read it.
 func (x *Registry) index(r *http.Request, v *visit) (any, error) {
-	p, err := x.pack(r, v)
+	e, err := x.inPath(r, v)
 	if err != nil {
 		return nil, err
 	}
-	return p.Index("../../" + strings.TrimPrefix(p.Skill, "sha256:") + archiveSuffix), nil
+	a, _, err := x.pack(r.Context(), v, e, "", "")
+	if err != nil {
+		return nil, err
+	}
+	return a.Index("../../" + strings.TrimPrefix(a.Skill, "sha256:") + archiveSuffix), nil
 }
 
-// pack packs the skill in the path of a request. Some clients write its name twice, as NAME@NAME.
-func (x *Registry) pack(r *http.Request, v *visit) (p wellknown.Packed, err error) {
+// inPath returns the skill in the path of a request. Some clients write its name twice, as NAME@NAME.
+func (x *Registry) inPath(r *http.Request, v *visit) (search.Entry, error) {
 	name, again, twice := strings.Cut(r.PathValue("name"), "@")
 	if twice && again != name {
-		return p, notFound()
+		return search.Entry{}, notFound()
 	}
-	e, err := x.named(r.Context(), v, name)
-	if err != nil {
-		return p, err
-	}
-	if p, err = wellknown.Pack(r.Context(), x.catalog, e, v.Agent); err == nil {
-		x.remember([2]string{p.Name, p.Skill}, p.Digest)
-	}
-	return p, err
+	return x.named(r.Context(), v, name)
 }
 
 // values returns what an entry has in a field. ok is false for a field that cannot be asked for.

@@ -23,6 +23,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/access"
 	"github.com/repertoire-skills/repertoire/internal/ard"
+	"github.com/repertoire-skills/repertoire/internal/memo"
 	"github.com/repertoire-skills/repertoire/internal/wellknown"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -44,13 +45,21 @@ type Registry struct {
 	catalog Catalog
 	log     *slog.Logger
 
+	archives *memo.Cache[contents, archive] // that are sent, or were lately
+
 	mu     sync.Mutex
-	packed map[[2]string]string // digests of archives, by name and digest of the skill
+	packed map[contents]string // digests of archives
 }
+
+// contents are what an archive is made of: the name of a skill, and the digest of its files.
+type contents struct{ name, digest string }
+
+// maxArchives is how many bytes of archives are kept that nobody reads now.
+const maxArchives = 16 << 20
 
 // New returns a registry of a catalog. log gets failures.
 func New(c Catalog, log *slog.Logger) *Registry {
-	return &Registry{catalog: c, log: log, packed: make(map[[2]string]string)}
+	return &Registry{catalog: c, log: log, archives: memo.New[contents, archive](maxArchives), packed: make(map[contents]string)}
 }
 
 // A Visit is one request, and what it may see.
@@ -62,25 +71,31 @@ type Visit struct {
 	// Take waits for the turn of the request and returns its body. The caller calls done when the
 	// request is answered. If it fails, it has answered the request.
 	Take func() (body []byte, done func(), ok bool)
+	// Turn waits for the turn of work that costs much, which lasts until the caller calls done. An error
+	// is for whoever asks.
+	Turn func() (done func(), err error)
+	// Hold counts bytes of the answer as memory that the caller takes up, until done is called.
+	Hold func(n int) (done func())
 }
 
 // A route is a path with what it serves.
 type route struct {
 	method, pattern string
+	costly          bool // it looks at all skills
 	serve           func(x *Registry, r *http.Request, v *visit) (any, error)
 }
 
 func routes() []route {
 	return []route{
-		{http.MethodGet, ard.Path, (*Registry).manifest},
-		{http.MethodGet, ard.Predecessor, (*Registry).manifest},
-		{http.MethodPost, ard.SearchPath, (*Registry).search},
-		{http.MethodPost, ard.ExplorePath, (*Registry).explore},
-		{http.MethodGet, ard.AgentsPath, (*Registry).list},
-		{http.MethodGet, ard.AgentsPath + "/{id}", (*Registry).entry},
-		{http.MethodGet, findPath, (*Registry).find},
-		{http.MethodGet, skillPath + "{name}/{file}", (*Registry).archive},
-		{http.MethodGet, skillPath + "{name}/.well-known/agent-skills/index.json", (*Registry).index},
+		{http.MethodGet, ard.Path, true, (*Registry).manifest},
+		{http.MethodGet, ard.Predecessor, true, (*Registry).manifest},
+		{http.MethodPost, ard.SearchPath, false, (*Registry).search},
+		{http.MethodPost, ard.ExplorePath, true, (*Registry).explore},
+		{http.MethodGet, ard.AgentsPath, true, (*Registry).list},
+		{http.MethodGet, ard.AgentsPath + "/{id}", false, (*Registry).entry},
+		{http.MethodGet, findPath, false, (*Registry).find},
+		{http.MethodGet, skillPath + "{name}/{file}", false, (*Registry).archive},
+		{http.MethodGet, skillPath + "{name}/.well-known/agent-skills/index.json", false, (*Registry).index},
 	}
 }
 
@@ -133,12 +148,29 @@ type visit struct {
 	Visit
 	publisher string
 	body      []byte
+	turn      bool // it has its turn of work that costs much
 }
 
-// A file is an answer that is not JSON.
+// costly does work that costs much, when it is the turn of the visit.
+func (v *visit) costly(work func() error) error {
+	if v.turn {
+		return work()
+	}
+	done, err := v.Turn()
+	if err != nil {
+		return ard.NewError(http.StatusServiceUnavailable, "%v", err)
+	}
+	v.turn = true
+	defer func() { v.turn = false; done() }()
+	return work()
+}
+
+// A file is an answer.
 type file struct {
 	kind string // media type
 	data []byte
+	tag  string // that changes with the data; "" means that there is none
+	done func() // is called when it is sent
 }
 
 // answer answers a request.
@@ -152,26 +184,48 @@ func (x *Registry) answer(w http.ResponseWriter, r *http.Request, t route, v *vi
 	start := time.Now()
 	v.publisher = publisherOf(v.Base)
 	v.Event.Kind, v.Event.Call = usage.Listed, strings.SplitN(t.pattern, "{", 2)[0]
-	value, err := t.serve(x, r, v)
+	var out file
+	work := func() (err error) { out, err = x.made(r, t, v); return err }
+	var err error
+	if t.costly {
+		err = v.costly(work)
+	} else {
+		err = work()
+	}
 	v.Event.Duration, v.Event.Failed = time.Since(start), err != nil
 	if v.Observe != nil {
 		v.Observe(v.Event)
 	}
 	if err != nil {
 		e := x.told(r, v, err)
+		if e.Status == http.StatusServiceUnavailable {
+			w.Header().Set("Retry-After", "1")
+		}
 		Fail(w, e.Status, e.Message)
 		return
 	}
-	out, isFile := value.(file)
-	if !isFile {
-		out.kind = "application/json"
-		if out.data, err = json.Marshal(value); err != nil {
-			e := x.told(r, v, err)
-			Fail(w, e.Status, e.Message)
-			return
-		}
-	}
+	defer out.done()
 	x.send(w, r, out)
+}
+
+// made returns the answer to a request. Until it is sent it counts for who has asked.
+func (x *Registry) made(r *http.Request, t route, v *visit) (out file, err error) {
+	value, err := t.serve(x, r, v)
+	if err != nil {
+		return out, err
+	}
+	if out, ok := value.(file); ok {
+		return out, nil
+	}
+	out.kind = "application/json"
+	if out.data, err = json.Marshal(value); err != nil {
+		return out, err
+	}
+	if r.Method != http.MethodPost {
+		out.tag = fmt.Sprintf(`"%x"`, sha256.Sum256(out.data))
+	}
+	out.done = v.Hold(len(out.data))
+	return out, nil
 }
 
 // send sends an answer, unless the client has it already.
@@ -181,8 +235,8 @@ func (x *Registry) send(w http.ResponseWriter, r *http.Request, f file) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, no-cache")
 	h.Add("Vary", "Authorization")
-	if r.Method != http.MethodPost {
-		h.Set("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256(f.data)))
+	if f.tag != "" {
+		h.Set("ETag", f.tag)
 	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.data))
 }

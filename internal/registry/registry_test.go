@@ -17,12 +17,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/ard"
 	"github.com/repertoire-skills/repertoire/internal/must"
@@ -52,6 +55,8 @@ type kit struct {
 	dir    string
 	http   *httptest.Server
 	events []usage.Event
+	held   atomic.Int64 // bytes of answers
+	mu     sync.Mutex
 }
 
 const base = "https://skills.example.com"
@@ -72,23 +77,28 @@ func serve(t testing.TB, files map[string]string) *kit {
 	must.Do(t, err)
 	t.Cleanup(func() { must.Do(t, k.Close()) })
 	k.rescan(t)
-	mux := registry.New(k.Catalog, slog.New(slog.DiscardHandler)).Mux(func(w http.ResponseWriter, r *http.Request) *registry.Visit {
-		agent, err := k.Agent(r.Header.Get("Agent"))
-		if err != nil {
-			registry.Fail(w, http.StatusUnauthorized, "nobody is let in")
-			return nil
-		}
-		return &registry.Visit{
-			Agent: agent, Base: base, Observe: func(e usage.Event) { k.events = append(k.events, e) },
-			Take: func() ([]byte, func(), bool) {
-				body, err := io.ReadAll(r.Body)
-				return body, func() {}, err == nil
-			},
-		}
-	})
+	mux := registry.New(k.Catalog, slog.New(slog.DiscardHandler)).Mux(k.visit)
 	k.http = httptest.NewServer(mux)
 	t.Cleanup(k.http.Close)
 	return k
+}
+
+// visit lets a request in.
+func (k *kit) visit(w http.ResponseWriter, r *http.Request) *registry.Visit {
+	agent, err := k.Agent(r.Header.Get("Agent"))
+	if err != nil {
+		registry.Fail(w, http.StatusUnauthorized, "nobody is let in")
+		return nil
+	}
+	return &registry.Visit{
+		Agent: agent, Base: base, Observe: func(e usage.Event) { k.mu.Lock(); defer k.mu.Unlock(); k.events = append(k.events, e) },
+		Take: func() ([]byte, func(), bool) {
+			body, err := io.ReadAll(r.Body)
+			return body, func() {}, err == nil
+		},
+		Turn: func() (func(), error) { return func() {}, nil },
+		Hold: func(n int) func() { k.held.Add(int64(n)); return func() { k.held.Add(-int64(n)) } },
+	}
 }
 
 func (k *kit) rescan(t testing.TB) {
@@ -321,5 +331,58 @@ func TestReserved(t *testing.T) {
 		if resp.StatusCode != http.StatusOK || !strings.Contains(string(data), `"`+ard.InvokedBy+`":"user"`) {
 			t.Errorf("%s says %d %s", q[1], resp.StatusCode, data)
 		}
+	}
+}
+
+// counted counts the files that a catalog reads.
+type counted struct {
+	*repertoire.Catalog
+	files atomic.Int64
+}
+
+func (c *counted) File(ctx context.Context, id, name string, a *repertoire.Agent) (contextprovider.File, error) {
+	c.files.Add(1)
+	return c.Catalog.File(ctx, id, name, a)
+}
+
+// TestArchiveOnce: an archive is packed once for all who ask, and not at all for whoever has it or asks for
+// another digest. What is sent counts until it is.
+func TestArchiveOnce(t *testing.T) {
+	k := serve(t, files())
+	c := &counted{Catalog: k.Catalog}
+	mux := registry.New(c, slog.New(slog.DiscardHandler)).Mux(k.visit)
+	ask := func(path string, header ...string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("GET", path, nil)
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		return w
+	}
+	e, err := k.Lookup(t.Context(), "tide-tables", nil)
+	must.Do(t, err)
+	path := "/skill/tide-tables/" + strings.TrimPrefix(e.Digest, "sha256:") + ".zip"
+	if w := ask("/skill/tide-tables/" + strings.Repeat("0", 64) + ".zip"); w.Code != http.StatusNotFound || c.files.Load() != 0 {
+		t.Errorf("another digest: status %d, %d files are packed", w.Code, c.files.Load())
+	}
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if w := ask(path); w.Code != http.StatusOK || w.Body.Len() == 0 {
+				t.Errorf("status %d", w.Code)
+			}
+		})
+	}
+	all.Wait()
+	tag := ask(path).Header().Get("ETag")
+	if w := ask(path, "If-None-Match", tag); w.Code != http.StatusNotModified || w.Body.Len() != 0 {
+		t.Errorf("with the tag: status %d", w.Code)
+	}
+	if n := c.files.Load(); n != 2 {
+		t.Errorf("%d files are packed, want those of one archive: 2", n)
+	}
+	if n := k.held.Load(); n != 0 {
+		t.Errorf("%d bytes count after all answers", n)
 	}
 }

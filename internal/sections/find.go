@@ -7,70 +7,25 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/repertoire-skills/repertoire/internal/memo"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
-// A Cache keeps files by their content. The zero value is ready, and may be used from several
-// goroutines.
-type Cache struct {
-	mu    sync.Mutex
-	known map[string]*cached
-	bytes int
-	time  int // counts the questions
-}
-
-type cached struct {
-	file *File
-	used int
-}
+// A Cache keeps files by their content, and cuts each once for all who ask at a time. It may be used
+// from several goroutines.
+type Cache struct{ files *memo.Cache[string, File] }
 
 // maxCached bounds what a cache keeps, in bytes: the files of some hundred long skills.
 const maxCached = 32 << 20
 
+// NewCache returns a cache.
+func NewCache() Cache { return Cache{memo.New[string, File](maxCached)} }
+
 // File returns the sections of a text. digest is what the text is known by.
 func (c *Cache) File(ctx context.Context, path, digest, text string) (*File, error) {
-	key := fmt.Sprint(digest, formatOf(path))
-	c.mu.Lock()
-	c.time++
-	k := c.known[key]
-	if k != nil {
-		k.used = c.time
-	}
-	c.mu.Unlock()
-	if k != nil {
-		return k.file, nil
-	}
-	f, err := New(ctx, path, text)
-	if err == nil {
-		c.keep(key, f)
-	}
-	return f, err
-}
-
-// keep adds a file, and removes the ones that were asked for least recently.
-func (c *Cache) keep(key string, f *File) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.known == nil {
-		c.known = make(map[string]*cached)
-	}
-	if c.known[key] != nil {
-		return
-	}
-	c.known[key] = &cached{f, c.time}
-	for c.bytes += f.Bytes(); c.bytes > maxCached && len(c.known) > 1; {
-		oldest := key
-		for other, k := range c.known {
-			if k.used < c.known[oldest].used || oldest == key && other != key {
-				oldest = other
-			}
-		}
-		c.bytes -= c.known[oldest].file.Bytes()
-		delete(c.known, oldest)
-	}
+	return c.files.Get(ctx, fmt.Sprint(digest, formatOf(path)), func() (*File, error) { return New(ctx, path, text) })
 }
 
 // Excerpt returns the lines of a section around those with most words of a question, and the

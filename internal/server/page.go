@@ -83,6 +83,8 @@ func (s *Server) ownersRegistry(secret, base string, next http.Handler) http.Han
 				}
 				return body, func() {}, err == nil
 			},
+			Turn: func() (func(), error) { return func() {}, nil },
+			Hold: func(int) func() { return func() {} },
 		}
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,6 +1,7 @@
 package wellknown
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // A Catalog is where the skills of a site come from; *repertoire.Catalog is one.
@@ -30,10 +32,24 @@ type Packed struct {
 	Zip               []byte // an archive with SKILL.md at its top
 }
 
-// Pack packs a skill that an agent sees. The same files give the same bytes. A *OmittedError says
-// why clients could not read it.
-func Pack(ctx context.Context, c Catalog, e search.Entry, a *search.Agent) (Packed, error) {
-	b, err := read(ctx, c, e, a)
+// Manifest returns the manifest of a skill that an agent sees, with the digests of its files as they are
+// now. A *OmittedError says why clients could not read the skill.
+func Manifest(ctx context.Context, c Catalog, e search.Entry, a *search.Agent) (contextprovider.Manifest, error) {
+	m, err := c.Manifest(ctx, e.ID, a)
+	if err != nil {
+		return m, cmp.Or(ctx.Err(), omitted(&e.Meta, err))
+	}
+	if m.Name != e.Name {
+		return m, omitted(&e.Meta, errors.New("its SKILL.md does not state that name"))
+	}
+	return m, nil
+}
+
+// Pack packs the files of a manifest. The same files give the same bytes. A *OmittedError says
+// why clients could not read it, such as that a file is not as the manifest says any more.
+func Pack(ctx context.Context, c Catalog, m *contextprovider.Manifest, a *search.Agent) (Packed, error) {
+	b := bundle{name: m.Name, description: m.Description, digest: m.Digest}
+	err := b.read(ctx, c, m, a)
 	if err == nil {
 		err = b.prepare()
 	}
@@ -45,6 +61,11 @@ func Pack(ctx context.Context, c Catalog, e search.Entry, a *search.Agent) (Pack
 		return Packed{}, fmt.Errorf("packing skill %s: %w", b.name, err)
 	}
 	return Packed{b.name, b.description, b.digest, digest(data), data}, nil
+}
+
+// omitted returns an error for what cannot be published of a skill.
+func omitted(m *skill.Meta, err error) error {
+	return &OmittedError{Name: m.Name, Reason: strings.TrimPrefix(err.Error(), fmt.Sprintf("skill %s %v: ", m.ID, contextprovider.ErrUnpublishable))}
 }
 
 // Index returns the index of a site, in the form of version 0.2.0, that has only this skill. url
@@ -105,27 +126,25 @@ func Publish(ctx context.Context, c Catalog, a *search.Agent, dir, base string) 
 // read reads all files of a skill as they are now.
 func read(ctx context.Context, c Catalog, e search.Entry, a *search.Agent) (bundle, error) {
 	b := bundle{name: e.Name, entry: e}
-	omit := func(err error) (bundle, error) {
-		reason := strings.TrimPrefix(err.Error(), fmt.Sprintf("skill %s %v: ", e.ID, contextprovider.ErrUnpublishable))
-		return b, &OmittedError{Name: e.Name, Reason: reason}
+	m, err := Manifest(ctx, c, e, a)
+	if err == nil {
+		b.description, b.digest = m.Description, m.Digest
+		err = b.read(ctx, c, &m, a)
 	}
-	m, err := c.Manifest(ctx, e.ID, a)
-	if err != nil {
-		return omit(err)
-	}
-	if m.Name != e.Name {
-		return omit(errors.New("its SKILL.md does not state that name"))
-	}
-	b.description, b.digest = m.Description, m.Digest
+	return b, err
+}
+
+// read reads the files of a manifest.
+func (b *bundle) read(ctx context.Context, c Catalog, m *contextprovider.Manifest, a *search.Agent) error {
 	for _, listed := range m.Files {
-		f, err := c.File(ctx, e.ID, listed.Path, a)
+		f, err := c.File(ctx, m.ID, listed.Path, a)
 		if err != nil {
-			return omit(err)
+			return cmp.Or(ctx.Err(), omitted(&m.Meta, err))
 		}
 		if f.SHA256 != listed.SHA256 {
-			return omit(fmt.Errorf("%s changed while it was read; publish again", f.Path))
+			return omitted(&m.Meta, fmt.Errorf("%s changed while it was read; publish again", f.Path))
 		}
 		b.files = append(b.files, file{f.Path, f.Data})
 	}
-	return b, nil
+	return nil
 }
