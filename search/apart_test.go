@@ -108,6 +108,9 @@ func TestSeveral(t *testing.T) {
 			t.Errorf("%s is %q, %v; want %q", id, e.Description, err, want)
 		}
 	}
+	if got := searchtest.IDs(searchtest.Ask(t, x, search.Query{Text: "animal", Source: "plugin:beta"}).Hits); !slices.Equal(got, []string{"beta:doctor", "only"}) && !slices.Equal(got, []string{"only", "beta:doctor"}) {
+		t.Errorf("of one source %q are found, by IDs that do not find them", got)
+	}
 	for prompt, want := range map[string][]string{
 		"/doctor the sheep":            {"alpha:doctor", "beta:doctor", "git:acme/skills/doctor"},
 		"/beta:doctor the sheep":       {"beta:doctor"},

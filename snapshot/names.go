@@ -66,7 +66,7 @@ func (n Names) together(a, b *Listed) bool {
 // of skill i.
 func (n Names) clash(i int) bool {
 	key := of(n.v, i, (*Reader).Key)
-	return len(n.v.Scope.named(n, key)) > 1
+	return len(cmp.Or(n.v.Scope.wide, n.v.Scope).named(n, key)) > 1
 }
 
 // with returns the skills of a set that have a name with this key.

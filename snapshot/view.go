@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -193,6 +194,7 @@ type Scope struct {
 	Reserved Skills
 
 	promoted map[int]bool // first of its name here, but shadowed in the whole set
+	wide     *Scope       // whose names decide which ID a skill has; nil means this scope, see Narrow
 }
 
 // NewScope returns the scope that these skills of the set make.
@@ -265,10 +267,10 @@ func (v *View) ForModel(started Skills) *Scope {
 }
 
 // Narrow returns the part of the scope of the view that these skills make. It offers what
-// the scope offers: nothing else is shadowed or not.
+// the scope offers, under the same IDs: nothing else is shadowed or not.
 func (v *View) Narrow(to Skills) *Scope {
 	o := v.Scope
-	s := &Scope{In: o.In.And(to), Offered: o.Offered.And(to), Away: o.Away.And(to), promoted: o.promoted, Pinned: o.Pinned, Reserved: o.Reserved.And(to)}
+	s := &Scope{In: o.In.And(to), Offered: o.Offered.And(to), Away: o.Away.And(to), promoted: o.promoted, Pinned: o.Pinned, Reserved: o.Reserved.And(to), wide: cmp.Or(o.wide, o)}
 	s.Visible = s.Offered.Count()
 	return s
 }
