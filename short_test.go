@@ -49,6 +49,7 @@ var shortened = map[string]string{
 	"bench":             "skills of the corpus in which prompts find nothing, skills beside a stuffed one, and prompts whose hits fit",
 	"index":             "skills, prompts, damages of each file, steps at which the disk is full, versions that are published, and kills",
 	"internal/cli":      "hooks at once, sizes whose speed is measured, scopes, questions of the Inspector, floods of requests and pictures of a database, of which there are none",
+	"internal/push":     "rounds of pushes of several repositories with --prune",
 	"internal/inspect":  "skills of the corpus that are mostly left alone",
 	"internal/setup":    "megabytes of settings",
 	"proposal":          "proposals beyond the bound, and kills",

@@ -42,7 +42,7 @@ func newKit(t *testing.T) *kit {
 	put(t, filepath.Join(k.cat, "SKILL.md"), catText, 0o640)
 	put(t, filepath.Join(k.cat, "scripts", "feed.sh"), "#!/bin/sh\necho feed\n", 0o750)
 	put(t, filepath.Join(top, "skills", "dog", "SKILL.md"), "---\nname: dog\ndescription: Walks the dog. Use when it barks.\n---\nTake the leash.\n", 0o600)
-	disk, err := source.Dir(filepath.Join(top, "skills"), &source.Options{Label: "disk", Priority: 1, Kind: source.KindUser, Linked: true})
+	disk, err := source.Dir(filepath.Join(top, "skills"), &source.Options{Label: "disk", Priority: 1, Kind: source.KindUser, Own: true})
 	must.Do(t, err)
 	bundled, err := source.Files(map[string]string{"fish/SKILL.md": "---\nname: fish\ndescription: Feeds the fish.\n---\nOpen the lid.\n"}, &source.Options{Label: "bundled", Kind: source.KindBundled})
 	must.Do(t, err)

@@ -179,7 +179,7 @@ func (e env) flagCompleters() map[string]completer {
 		"--agent": agents, "--reviewer": agents, "--public": agents,
 		"--skill": e.ofCatalog(skillNames), "install --skill": anyText(), // of what is not there yet
 		"install --from": e.registryNames(),
-		"--source":       e.ofCatalog(sourceLabels), "index --forget": e.ofCatalog(sourceLabels), "push --replace": e.ofCatalog(sourceLabels),
+		"--source":       e.ofCatalog(sourceLabels), "index --forget": e.ofCatalog(sourceLabels), "push --replace": e.ofCatalog(sourceLabels), "push --prune-label": e.ofCatalog(sourceLabels),
 		"--tag":      e.ofCatalog(tagNames),
 		"--executor": oneOf(executors.Names()...),
 		"--scope":    oneOf(client.User, client.Project),

@@ -64,8 +64,8 @@ With --write, --json prints an object with
   left       number of further skills without evals that can be used
 
 Exit status: 1 if a file of evals cannot be used, no skill has evals, or less is
-reached than --min-offered or --min-rank want; with --write, if there is no proposal for one
-of the skills.`
+reached than --min-offered or --min-rank want; with --write, if there is no
+proposal for one of the skills.`
 
 func newEvalsCommand(e env) *cobra.Command {
 	b := benchFlags{fromEvals: true, seed: 1, gate: new(evalsGate)}

@@ -41,9 +41,9 @@ pushed stay too, because others may push them. --prune removes those that the
 repositories which are pushed have pushed before and have no more: their folder
 is gone, or has another label now. It names the others and leaves them;
 --prune-label LABEL removes one, whoever has pushed it, and asks before. Where
-nobody can be asked, it needs --yes. A file of more than 16 MiB, one whose name is not the same on all systems, and one whose
-name only passwords and keys have (.env, id_rsa, .ssh/… and the like), is left
-out.
+nobody can be asked, it needs --yes. A file of more than 16 MiB, one whose name
+is not the same on all systems, and one whose name only passwords and keys have
+(.env, id_rsa, .ssh/… and the like), is left out.
 
 --store takes a URL, such as postgres://writer@db.example/skills, or keywords
 (host=… dbname=…). Give the password as for psql: in ~/.pgpass, in $PGPASSWORD

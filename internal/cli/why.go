@@ -18,9 +18,10 @@ import (
 const whyHelp = `Why explains why a skill is or is not offered for a prompt: its rank among the
 candidates, the terms of its score, the score of a reranker, which words of the
 prompt it has in which field and which it lacks, which of its triggers the
-prompt has and which do not count, which words would help its description if it should be offered, why it
-is held back from everybody, the rule of an agent that keeps it out, the copy
-that shadows it or is offered instead, the kind of a prompt that wants no skill,
+prompt has and which do not count, which words would help its description if it
+should be offered, why it is held back from everybody, the rule of an agent that
+keeps it out, the copy that shadows it or is offered instead, the kind of a
+prompt that wants no skill,
 and the probability that the prompt wants any: the log odds ("demand") are the
 sum of what speaks for and against it. It also says which command or environment
 variable the skill needs and lacks, and which skills require it if it is offered
@@ -30,8 +31,9 @@ though the prompt does not want it.
 partial, unread, as_of, mode, kind (of the prompt, as in "search --json"),
 copy_of (the skill that stays instead of this copy), rank (0 when it is no
 candidate), of (candidates), best (the first of them), missing, advice, ignored
-(triggers of the skill that do not count, and why), filter, shadowed_by, state and reason (of a skill that
-is held back), verdict, demand, threshold and disturb (as in "search --json"),
+(triggers of the skill that do not count, and why), filter, shadowed_by, state
+and reason (of a skill that is held back), verdict, demand, threshold and
+disturb (as in "search --json"),
 background (the number of prompts that need no skill and were ranked in this
 catalog, how many of them score higher than this one, and as missing why there
 are none), demand_terms (the log odds of demand as a sum, each with name, value

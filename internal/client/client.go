@@ -228,7 +228,7 @@ func (m *Machine) OwnName(c Client, source, file string) string {
 		return ""
 	}
 	for _, in := range c.Folders {
-		if project, ok := strings.CutSuffix(filepath.Dir(folder), filepath.FromSlash("/"+in+"/skills")); ok && (m.Project+string(filepath.Separator) == project+string(filepath.Separator) || strings.HasPrefix(m.Project, project+string(filepath.Separator))) {
+		if project, ok := strings.CutSuffix(filepath.Dir(folder), filepath.FromSlash("/"+skillsIn(in))); ok && (m.Project+string(filepath.Separator) == project+string(filepath.Separator) || strings.HasPrefix(m.Project, project+string(filepath.Separator))) {
 			return name
 		}
 	}

@@ -122,7 +122,7 @@ func TestGather(t *testing.T) {
 		return s
 	}
 	s := check("nothing is indexed", status.Missing, "setup", 2, 0)
-	if len(s.Clients) != 1 || s.Clients[0] != (status.Client{Client: "claude", Title: "Claude Code", Found: true}) || s.New() {
+	if len(s.Clients) != 1 || !cmp.Equal(s.Clients[0], status.Client{Client: "claude", Title: "Claude Code", Found: true}) || s.New() {
 		t.Errorf("clients %+v, new %t", s.Clients, s.New())
 	}
 	m.write(t, ".claude.json", `{"mcpServers": {"skills": {"command": "`+filepath.ToSlash(m.home)+`/skills", "args": ["mcp"]}}}`)
