@@ -109,8 +109,8 @@ func (h *HTTP) take(w http.ResponseWriter, r *http.Request, of func([]byte) limi
 	if r.Header.Get("Mcp-Method") == methodListen && len(body) <= maxFree {
 		return body, room.leave, true // it is a stream, which needs no more than its connection
 	}
-	leave := func() {}
-	err := error(nil)
+	var leave func()
+	var err error
 	if c == quick && len(body) <= maxFree {
 		leave, err = h.enter(r, h.short, 1, atOnce)
 	} else {
