@@ -145,7 +145,7 @@ func (s *setupRun) printNext(r setupResult) {
 	}
 	for _, st := range setup.Scan(s.env) {
 		if st.Off != nil && done[st.Client.Name] {
-			s.note("%s runs no hook: %s in %s", st.Client.Title, st.Off.Setting, st.Off.File)
+			s.note("%s does not run hooks: %s in %s", st.Client.Title, st.Off.Setting, st.Off.File)
 		}
 	}
 	if slices.ContainsFunc(r.Files, func(f setupFile) bool { return f.Backup != "" }) {

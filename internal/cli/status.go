@@ -239,7 +239,7 @@ func (s statusScreen) clients() []line {
 	}
 	for _, c := range s.Clients {
 		if c.Off != nil {
-			lines = append(lines, s.lines("", fmt.Sprintf("%s runs no hook: %s in %s", c.Title, c.Off.Setting, c.Off.File))...)
+			lines = append(lines, s.lines("", fmt.Sprintf("%s does not run hooks: %s in %s", c.Title, c.Off.Setting, c.Off.File))...)
 		}
 		for _, l := range c.Lost {
 			lines = append(lines, s.lines("", fmt.Sprintf("%s: its %s is gone from %s; \"%s setup %s\" writes it again", c.Title, kindName(l.Kind), l.File, s.program, l.Client))...)

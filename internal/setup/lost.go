@@ -122,7 +122,7 @@ func checkHooks(st Status) []skill.Problem {
 	hook := func(r Registration) bool { return r.Kind == Hook }
 	if st.Off != nil && slices.ContainsFunc(st.Registrations, hook) {
 		found = append(found, skill.Problem{Rule: "client-hooks-off", Severity: skill.Warning, Path: st.Off.File,
-			Message: fmt.Sprintf("%s runs no hook, ours neither: %s in %s", title, st.Off.Setting, filepath.Base(st.Off.File)),
+			Message: fmt.Sprintf("%s does not run hooks, ours neither: %s in %s", title, st.Off.Setting, filepath.Base(st.Off.File)),
 			Hint:    "change it there, or ask whoever manages this machine"})
 	}
 	for _, l := range st.Lost {
