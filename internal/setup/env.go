@@ -49,9 +49,9 @@ func (s *Server) flags() []string {
 	return list
 }
 
-// formatOf returns the format of the file with a client's MCP servers.
-func formatOf(c client.Client) edit.Format {
-	switch c.MCP.Format {
+// formatOf returns how a file of settings is edited.
+func formatOf(f client.Format) edit.Format {
+	switch f {
 	case client.TOML:
 		return edit.TOML
 	case client.YAML:

@@ -24,18 +24,20 @@ type Lost struct {
 // lost returns the entries of a client that are in the record, and no longer in their files.
 func (e *Env) lost(st *Status, rec *record) (all []Lost) {
 	c := st.Client
-	for _, scope := range scopes {
-		for kind, files := range map[string]client.Places{MCP: c.MCP.Files, Hook: hookFiles(c)} {
-			file := e.File(files, scope)
+	for _, scope := range []client.Scope{client.Project, client.User} {
+		for _, kind := range []struct {
+			name  string
+			files client.Places
+		}{{Hook, hookFiles(c)}, {MCP, c.MCP.Files}} {
+			file := e.File(kind.files, scope)
 			r := rec.Files[regular.Real(file)]
 			readable := !slices.ContainsFunc(st.Problems, func(p FileProblem) bool { return p.File == file })
-			there := slices.ContainsFunc(st.Registrations, func(o Registration) bool { return o.Kind == kind && o.File == file })
-			if r != nil && readable && !there && slices.ContainsFunc(r.Commands, func(line string) bool { return e.kindOf(line) == kind }) {
-				all = append(all, Lost{c.Name, kind, scope, file})
+			there := slices.ContainsFunc(st.Registrations, func(o Registration) bool { return o.Kind == kind.name && o.File == file })
+			if r != nil && readable && !there && slices.ContainsFunc(r.Commands, func(line string) bool { return e.kindOf(line) == kind.name }) {
+				all = append(all, Lost{c.Name, kind.name, scope, file})
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Lost) int { return strings.Compare(string(a.Scope)+a.Kind, string(b.Scope)+b.Kind) })
 	return all
 }
 
@@ -64,12 +66,11 @@ func (e *Env) present(ed *Edit, commands []string) []string {
 }
 
 // forget takes an entry out of the record.
-func (r *record) forget(l Lost) {
+func (r *record) forget(env *Env, l Lost) {
 	f := r.Files[regular.Real(l.File)]
 	if f == nil {
 		return
 	}
-	env := new(Env)
 	f.Commands = slices.DeleteFunc(f.Commands, func(line string) bool { return env.kindOf(line) == l.Kind })
 	if len(f.Commands)+len(f.Overrides)+len(f.Off) == 0 {
 		delete(r.Files, regular.Real(l.File))
@@ -95,7 +96,7 @@ func (e *Env) hooksOff(h *client.Hook) *Off {
 			if file == "" {
 				continue
 			}
-			tree, err := readTree(file, formatOf(client.Client{MCP: client.MCP{Format: s.Format}}))
+			tree, err := readTree(file, formatOf(s.Format))
 			value := edit.Lookup(tree, edit.To(s.Key...))
 			if err != nil || value == nil {
 				continue

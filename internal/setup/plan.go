@@ -222,7 +222,7 @@ func (p *planner) begin(c client.Client, kind string, files client.Places, f edi
 
 // mcp plans the entry of the MCP server.
 func (p *planner) mcp(c client.Client) Change {
-	f := formatOf(c)
+	f := formatOf(c.MCP.Format)
 	ch, ed, ok := p.begin(c, MCP, c.MCP.Files, f)
 	entry, words := p.env.entryOf(c, p.req.Name)
 	at := edit.To(c.MCP.Key...).With(p.req.Name)

@@ -65,7 +65,7 @@ func (p *planner) hook(c client.Client) Change {
 func (p *planner) serverOf(c client.Client) string {
 	name := ""
 	for _, s := range scopes {
-		ed, err := p.open(p.env.File(c.MCP.Files, s), s, c.Name, formatOf(c))
+		ed, err := p.open(p.env.File(c.MCP.Files, s), s, c.Name, formatOf(c.MCP.Format))
 		if err != nil {
 			continue
 		}

@@ -104,7 +104,7 @@ func (p *Plan) Apply(env *Env) error {
 		}
 	}
 	for _, l := range p.forgotten {
-		rec.forget(l)
+		rec.forget(env, l)
 	}
 	data, err := json.MarshalIndent(rec, "", "  ")
 	if err == nil {

@@ -104,7 +104,7 @@ type settings struct {
 
 // settingsOf returns the settings of a client.
 func (e *Env) settingsOf(c client.Client) []settings {
-	all := []settings{{c.MCP.Files, formatOf(c), func(tree any) []Registration { return e.servers(tree, c.MCP) }}}
+	all := []settings{{c.MCP.Files, formatOf(c.MCP.Format), func(tree any) []Registration { return e.servers(tree, c.MCP) }}}
 	if c.Hook != nil {
 		find := func(tree any) []Registration {
 			ours := e.handlers(tree, c.Hook)
