@@ -25,11 +25,9 @@ func (s *setupRun) carryOut(ctx context.Context, plan *setup.Plan) error {
 		return errReported
 	}
 	var failed error
-	if write {
+	if !s.dryRun { // without edits it still forgets what is gone
 		failed = plan.Apply(s.env)
-		result.Written, result.Changes = failed == nil, plan.Changes
-	} else if !s.dryRun {
-		failed = plan.Apply(s.env) // which forgets what is gone, and writes no file of a client
+		result.Written, result.Changes = write && failed == nil, plan.Changes
 	}
 	if !s.json {
 		s.printChanges(result)
@@ -132,19 +130,20 @@ func (s *setupRun) printChanges(r setupResult) {
 
 // printNext says what the user does next.
 func (s *setupRun) printNext(r setupResult) {
-	done := make(map[string]bool)
-	for _, c := range r.Changes {
-		done[c.Client] = done[c.Client] || c.Action == setup.Added || c.Action == setup.Updated
-	}
-	for _, c := range client.All() {
+	done := slices.DeleteFunc(slices.Clone(client.All()), func(c client.Client) bool {
+		return !slices.ContainsFunc(r.Changes, func(ch setup.Change) bool {
+			return ch.Client == c.Name && (ch.Action == setup.Added || ch.Action == setup.Updated)
+		})
+	})
+	for _, c := range done {
 		for _, text := range []string{c.After, c.AfterProject} {
-			if done[c.Name] && text != "" && s.listing == "" && (text == c.After || s.Scope == client.Project) {
+			if text != "" && s.listing == "" && (text == c.After || s.Scope == client.Project) {
 				s.note("%s: %s", c.Title, text)
 			}
 		}
 	}
-	for _, st := range setup.Scan(s.env) {
-		if st.Off != nil && done[st.Client.Name] {
+	for _, st := range setup.ScanOf(s.env, done) {
+		if st.Off != nil {
 			s.note("%s does not run hooks: %s in %s", st.Client.Title, st.Off.Setting, st.Off.File)
 		}
 	}
