@@ -12,13 +12,7 @@ import (
 // command could read and use the keys that the kernel keeps for its user. nil means that
 // there is none for this processor.
 func KeyFilter() []byte {
-	var f filter
-	f.load(atArch)
-	f.unless(unix.BPF_JEQ, auditArch, 1)
-	f.ret(retKill) // programs for another processor, whose calls have other numbers
-	f.load(atNumber)
-	f.when(unix.BPF_JGE, 0x40000000, 1)
-	f.ret(retError(unix.ENOSYS)) // the x32 numbers of amd64
+	f := ofThisProcessor()
 	f.calls([]uintptr{unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY}, retError(unix.EPERM))
 	f.ret(retAllow)
 	var b []byte

@@ -151,9 +151,9 @@ func (f *filter) arguments(denied uint32) {
 	}
 }
 
-// newFilter returns the filter of a command.
-func newFilter(abi int, ports bool) filter {
-	denied := retError(unix.EPERM)
+// ofThisProcessor returns the beginning of a filter: it lets only calls of this processor on, and
+// loads their numbers.
+func ofThisProcessor() filter {
 	var f filter
 	f.load(atArch)
 	f.unless(unix.BPF_JEQ, auditArch, 1)
@@ -161,6 +161,13 @@ func newFilter(abi int, ports bool) filter {
 	f.load(atNumber)
 	f.when(unix.BPF_JGE, 0x40000000, 1)
 	f.ret(retError(unix.ENOSYS)) // the x32 numbers of amd64
+	return f
+}
+
+// newFilter returns the filter of a command.
+func newFilter(abi int, ports bool) filter {
+	denied := retError(unix.EPERM)
+	f := ofThisProcessor()
 	f.calls(slices.Concat(deniedCalls, deniedHere), denied)
 	f.calls(slices.Concat(missingCalls, missingHere), retError(unix.ENOSYS))
 	f.calls(unsupportedCalls, retError(unix.EOPNOTSUPP))

@@ -42,7 +42,7 @@ type Executor struct {
 	limiter string // prlimit; "" means that it is not there
 	mounts  []mount
 	path    string
-	filters bool // there is a sandbox.KeyFilter
+	filter  []byte // see sandbox.KeyFilter
 }
 
 // A mount is a folder of this system that each command may read.
@@ -72,7 +72,7 @@ func New(o Options) (*Executor, error) {
 	if info, err := os.Stat(limiter); err != nil || info.IsDir() {
 		limiter = ""
 	}
-	e := &Executor{strict: o.Strict, program: program, limiter: limiter, mounts: mounts(append(system[:len(system):len(system)], o.Read...)), filters: len(sandbox.KeyFilter()) > 0}
+	e := &Executor{strict: o.Strict, program: program, limiter: limiter, mounts: mounts(append(system[:len(system):len(system)], o.Read...)), filter: sandbox.KeyFilter()}
 	e.path = e.visible(os.Getenv("PATH"))
 	return e, nil
 }
@@ -125,7 +125,7 @@ func (e *Executor) Execute(ctx context.Context, r sandbox.Request) (sandbox.Resu
 		return sandbox.Result{}, err
 	}
 	defer status.Close()
-	filter, err := piped(sandbox.KeyFilter())
+	filter, err := piped(e.filter)
 	if err != nil {
 		return sandbox.Result{}, errors.Join(err, w.Close())
 	}
@@ -164,7 +164,7 @@ func (e *Executor) args(run *sandbox.Run) []string {
 	if len(limits.Network) > 0 {
 		args = append(args, "--share-net")
 	}
-	if e.filters {
+	if e.filter != nil {
 		args = append(args, "--seccomp", "4")
 	}
 	args = append(args, "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--json-status-fd", "3",
@@ -203,7 +203,7 @@ func (e *Executor) unprotected(l sandbox.Limits) []string {
 	if len(l.Network) > 0 {
 		list = append(list, "it can connect to every address and port, not only to the ports that are allowed")
 	}
-	if !e.filters {
+	if e.filter == nil {
 		list = append(list, "it can read the keys that the kernel keeps for you, because no filter for this processor is known")
 	}
 	if e.limiter == "" {

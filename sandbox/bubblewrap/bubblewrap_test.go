@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the arguments into testdata/argum
 
 // TestArguments compares the arguments of bwrap; those of one option share a line.
 func TestArguments(t *testing.T) {
-	e := &Executor{program: "bwrap", limiter: "/usr/bin/prlimit", filters: true, mounts: []mount{{name: "/usr"}, {"/bin", "usr/bin"}, {name: "/opt/tools"}}}
+	e := &Executor{program: "bwrap", limiter: "/usr/bin/prlimit", filter: []byte{1}, mounts: []mount{{name: "/usr"}, {"/bin", "usr/bin"}, {name: "/opt/tools"}}}
 	limits := sandbox.Limits{Disk: 1 << 20, Memory: 1 << 30, Processes: 8, CPU: 1500 * time.Millisecond}
 	base := func() *sandbox.Run {
 		return &sandbox.Run{Argv: []string{"/bin/sh", "/skills/pdf/x.sh", "a b"}, Dir: "/skills/pdf", Private: "/tmp/p", Request: sandbox.Request{Limits: limits}}
