@@ -18,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/origins"
 	"github.com/repertoire-skills/repertoire/internal/registries"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // A Finder finds skills here and in registries.
@@ -63,9 +64,6 @@ type Answer struct {
 // full text, and others as its background.
 const mostHere = 300
 
-// invokedByUser is skill.InvokedByUser.
-const invokedByUser = "user"
-
 // Search asks the registries and ranks what they have with the skills that the agent of the query
 // sees here. Only an error of the catalog is one: a registry that fails is told in the answer.
 func (f *Finder) Search(ctx context.Context, q repertoire.Query) (Answer, error) {
@@ -79,7 +77,7 @@ func (f *Finder) Search(ctx context.Context, q repertoire.Query) (Answer, error)
 	}
 	a := Answer{Query: q.Text, Results: []Result{}, Registries: found.Asked}
 	if !q.Person {
-		found.Offers = slices.DeleteFunc(found.Offers, func(o registries.Offer) bool { return o.InvokedBy == invokedByUser })
+		found.Offers = slices.DeleteFunc(found.Offers, func(o registries.Offer) bool { return o.InvokedBy == skill.InvokedByUser })
 	}
 	candidates := f.candidates(here, found.Offers)
 	order, unfit, err := ranked(ctx, candidates, q)
