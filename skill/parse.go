@@ -50,9 +50,11 @@ func (l Limits) read(data []byte, name, folder string) (*parser, error) {
 		p.folder = path.Base(p.skill.Dir())
 	}
 	p.values.found = func(rule string, n *yaml.Node, message string) {
-		if p.warn(rule, p.base+n.Line, message, ""); rule == "duplicate-key" {
-			p.skill.Problems[len(p.skill.Problems)-1].Severity = Error
+		report := p.warn
+		if rule == "duplicate-key" {
+			report = p.fault
 		}
+		report(rule, p.base+n.Line, message, "")
 	}
 	if err := p.parse(string(data)); err != nil {
 		return nil, err
