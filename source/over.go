@@ -62,10 +62,15 @@ func (w *walker) keepWithin(dir string, files []string) {
 // passedOver reports what somebody may mean as a skill and what is none of its own: a folder
 // without a SKILL.md in which no other skill lies, and a SKILL.md in the folder of a skill.
 func (w *walker) passedOver() {
+	holds := make(map[string]bool) // folders with a skill in them, or with what is wrong there
+	for _, it := range w.items {
+		for dir := it.path; dir != "." && !holds[dir]; dir = path.Dir(dir) {
+			holds[dir] = true
+		}
+	}
 	for _, dir := range w.bare {
 		name := path.Base(dir)
-		inside := func(it item) bool { return within(it.path, dir) } // a skill, or what is wrong there
-		if strings.ContainsAny(name[:1], "._") || skill.IsMaterial(name) || slices.ContainsFunc(w.items, inside) {
+		if strings.ContainsAny(name[:1], "._") || skill.IsMaterial(name) || holds[dir] {
 			continue
 		}
 		w.note(dir, "no-skill-file", errors.New("not a skill: the folder has no SKILL.md"), "call its instructions SKILL.md, or move it out of the folder of skills")
