@@ -130,14 +130,12 @@ func preload(ctx context.Context, c Catalog, a *search.Agent, how preloading) (p
 	for i := range bodies {
 		b, line := &bodies[i], skills[i]
 		shown := *b
+		at := b.Folder
 		if how.folder != nil {
-			shown.Folder = how.folder(b)
+			at = how.folder(b)
 		}
-		if shown.Folder != b.Folder {
-			shown.Text = contextprovider.Filled(b.Text, shown.Folder, "")
-		} else if how.local {
-			shown.Fill()
-		}
+		fillFor(&shown, at, how.local)
+		shown.Folder = at
 		skills[i] = contextprovider.Element(&shown)
 		if t := text(aboutPaths); words.Tokens(t) <= how.tokens {
 			p.text, p.loaded = t, append(p.loaded, *b)

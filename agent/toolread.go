@@ -66,12 +66,17 @@ func readSkill(ctx context.Context, s *acts, in tool.Arguments) (Reply, error) {
 	return Reply{Text: t.String()}, nil
 }
 
-// fill fills the placeholders in the instructions of a skill that the model is given, with the
-// folder in which its commands see the files, or which it opens itself.
+// fill fills the placeholders in the instructions of a skill that the model is given.
 func (s *acts) fill(ctx context.Context, b *contextprovider.Body) {
-	if at := s.folder(ctx, b); at != b.Folder {
+	fillFor(b, s.folder(ctx, b), s.cfg.Budget.Local)
+}
+
+// fillFor fills the placeholders in the instructions of a skill with the folder at which commands
+// see its files. If that is its own folder, it does so only where the model opens local files.
+func fillFor(b *contextprovider.Body, at string, local bool) {
+	if at != b.Folder {
 		b.Text = contextprovider.Filled(b.Text, at, "")
-	} else if s.cfg.Budget.Local {
+	} else if local {
 		b.Fill()
 	}
 }

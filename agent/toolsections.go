@@ -14,6 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/sections"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -113,10 +114,7 @@ func (s *acts) findText(ctx context.Context, q contextprovider.TextQuery) (conte
 	room := maxText
 	for i := range found.Passages {
 		p := &found.Passages[i]
-		if strings.Contains(p.Text, "{") {
-			p.Text = s.filledPassage(ctx, p)
-		}
-		p.Text = tidy.Cut(p.Text, room)
+		p.Text = tidy.Cut(s.filledPassage(ctx, p), room)
 		room -= len(p.Text)
 		if q.Skill != "" {
 			s.note(usage.Event{Kind: usage.Read, Skills: usage.Named(p.ID), What: p.Path, Tokens: words.Tokens(p.Text)})
@@ -132,6 +130,9 @@ func (s *acts) findText(ctx context.Context, q contextprovider.TextQuery) (conte
 
 // filledPassage returns the text of a passage; one of a SKILL.md has its placeholders filled.
 func (s *acts) filledPassage(ctx context.Context, p *contextprovider.Passage) string {
+	if !strings.Contains(p.Text, "{") || !slices.Contains(skill.FileNames, p.Path) {
+		return p.Text
+	}
 	b, err := s.body(ctx, p.ID)
 	if err != nil || filepath.Base(b.Location) != p.Path {
 		return p.Text
