@@ -2,7 +2,6 @@ package client
 
 import (
 	_ "embed"
-	"slices"
 	"sync"
 )
 
@@ -49,21 +48,21 @@ var all = sync.OnceValue(func() []Client {
 func claude() Client {
 	dir := variable("CLAUDE_CONFIG_DIR", home(".claude"))
 	settings := Places{paths(dir.below("settings.json")), paths(project(".claude/settings.json"))}
-	managed := claudeManaged()
-	owned := managed.below("managed-settings.json")
+	policy := managed(`C:\Program Files\ClaudeCode`, "/Library/Application Support/ClaudeCode", "/etc/claude-code")
+	owned := policy.below("managed-settings.json")
+	files := layers{settings.User, []string{".claude/settings.json", ".claude/settings.local.json"}, paths(owned)}
 	own := variable("CLAUDE_CONFIG_DIR", home("")).below(".claude.json")
 	local := project(".claude/settings.local.json")
 	return Client{Name: "claude", Title: "Claude Code", Home: dir, Bins: []string{"claude"}, After: afterRestart,
-		Folders: []string{".claude"}, Skills: paths(managed.below(".claude/skills"), dir.below("skills")), ProjectVar: "CLAUDE_PROJECT_DIR",
+		Folders: []string{".claude"}, Skills: paths(policy.below(".claude/skills"), dir.below("skills")), ProjectVar: "CLAUDE_PROJECT_DIR",
 		Commands: Places{paths(dir.below("commands")), paths(project(".claude/commands"))},
 		Named: Naming{Places{paths(owned, settings.User[0]), paths(settings.Project[0], local)},
 			map[string][]string{"permissions.additionalDirectories": {".claude/skills"}}},
-		SkillSwitches: &SkillSwitches{User: settings.User, Project: []string{".claude/settings.json", ".claude/settings.local.json"}, Managed: paths(owned),
-			Words: []string{"skillOverrides", "Skill"}, Read: readClaude, Info: "claude-code", Full: true},
-		Plugins: recordedPlugins(dir, owned),
-		MCP:     MCP{Files: Places{paths(own), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio, Remote: remote(Object{{"type", "http"}}, "url", "${VAR}")},
+		SkillSwitches: &SkillSwitches{Files: files, Words: []string{"skillOverrides", "Skill"}, Read: readClaude, Full: true},
+		Plugins:       recordedPlugins(dir, owned),
+		MCP:           MCP{Files: Places{paths(own), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio, Remote: remote(Object{{"type", "http"}}, "url", "${VAR}")},
 		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash, Mark: "/",
-			Handler: commandSeconds, Lines: []string{"command"}, Switches: claudeSwitches(paths(settings.User[0], settings.Project[0], local)),
+			Handler: commandSeconds, Lines: []string{"command"}, Switches: claudeSwitches(files),
 			Events: []Event{
 				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + claudeFields + `,"prompt_id":` + MarkTurn + samplePrompt + `}`},
 				// A person has called a skill or a command: UserPromptSubmit comes as well.
@@ -87,15 +86,15 @@ func claude() Client {
 
 func codex() Client {
 	dir := variable("CODEX_HOME", home(".codex"))
+	files := layers{user: paths(on("windows", none, fixed("/etc/codex/config.toml")), dir.below("config.toml")), project: []string{".codex/config.toml"}}
 	return Client{Name: "codex", Title: "Codex", Home: dir, Bins: []string{"codex"},
 		After: "approve the hook once with /hooks in Codex: until then it does not run", AfterProject: trustProject,
 		Folders: []string{shared, ".codex"}, Skills: paths(home(shared+"/skills"), dir.below("skills"), on("windows", none, fixed("/etc/codex/skills"))), Plugins: cachedPlugins(dir),
-		SkillSwitches: &SkillSwitches{User: paths(on("windows", none, fixed("/etc/codex/config.toml")), dir.below("config.toml")), Project: []string{".codex/config.toml"},
-			Words: []string{"skills"}, Read: readCodex, Full: true},
-		MCP: MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare, Remote: bearerVariable},
+		SkillSwitches: &SkillSwitches{Files: files, Words: []string{"skills"}, Read: readCodex, Full: true},
+		MCP:           MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare, Remote: bearerVariable},
 		Hook: &Hook{Arg: "codex", Files: Places{paths(dir.below("hooks.json")), paths(project(".codex/hooks.json"))}, Groups: true, Windows: CmdExe, Mark: "$",
 			Handler: commandSeconds, Lines: []string{"command", "command_windows"}, Approvals: dir.below("config.toml"),
-			Switches: codexSwitches(dir.below("config.toml"), project(".codex/config.toml")),
+			Switches: codexSwitches(files),
 			Events: []Event{
 				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + codexFields + `,"turn_id":` + MarkTurn + samplePrompt + `}`},
 				{Name: "SessionStart", Kind: Start, Answer: wrapped, Sample: `{` + codexFields + sampleSource + `}`},
@@ -110,13 +109,13 @@ func codex() Client {
 func gemini() Client {
 	dir := variable("GEMINI_CLI_HOME", home("")).below(".gemini")
 	settings := Places{paths(dir.below("settings.json")), paths(project(".gemini/settings.json"))}
+	files := geminiLayers(settings.User[0], managed(`C:\ProgramData\gemini-cli`, "/Library/Application Support/GeminiCli", "/etc/gemini-cli"), ".gemini/settings.json", "GEMINI_CLI")
 	return Client{Name: "gemini", Title: "Gemini CLI", Home: dir, Bins: []string{"gemini"}, After: afterRestart, AfterProject: trustProject,
 		Folders: []string{".gemini"}, Skills: paths(dir.below("skills")), Plugins: extensionsIn(dir, "gemini", "gemini-extension.json"),
-		SkillSwitches: disabledSkills(settings.User[0], ".gemini/settings.json", "gemini-cli", "GeminiCli"),
+		SkillSwitches: &SkillSwitches{Files: files, Words: []string{"skills"}, Read: readDisabled},
 		MCP:           MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare, Remote: remote(nil, "httpUrl", "${VAR}")},
 		Hook: &Hook{Arg: "gemini", Files: settings, Groups: true, Windows: PowerShell,
-			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true, Switches: geminiSwitches(slices.Concat(settings.User, settings.Project),
-				variable("GEMINI_CLI_SYSTEM_SETTINGS_PATH", managed(`C:\ProgramData\gemini-cli\settings.json`, "/Library/Application Support/GeminiCli/settings.json", "/etc/gemini-cli/settings.json")), hookName),
+			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true, Switches: geminiSwitches(files.all(), hookName),
 			Events: []Event{
 				{Name: "BeforeAgent", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + geminiFields + samplePrompt + `}`},
 				{Name: "AfterTool", Kind: Tool, SetUp: true, Matcher: "activate_skill|.*read_skill", NoMCP: "activate_skill"},
@@ -128,26 +127,18 @@ func gemini() Client {
 		Listing: &Listing{Overhead: 139, Whole: true}} // as measured, see docs/clients.md
 }
 
-// disabledSkills are the switches of Gemini CLI, and of what comes from it: the machine's owner has
-// settings in a folder of a name.
-func disabledSkills(user Path, inProject, folder, title string) *SkillSwitches {
-	owned := managed(`C:\ProgramData\`+folder, "/Library/Application Support/"+title, "/etc/"+folder)
-	return &SkillSwitches{User: paths(owned.below("system-defaults.json"), user), Project: []string{inProject}, Managed: paths(owned.below("settings.json")),
-		Words: []string{"skills"}, Read: readDisabled}
-}
-
 // qwen comes from Gemini CLI, but its hooks are those of Claude Code. A limit of 1,000 and more is
 // one of milliseconds in every version.
 func qwen() Client {
 	dir := variable("QWEN_HOME", home(".qwen"))
 	settings := Places{paths(dir.below("settings.json")), paths(project(".qwen/settings.json"))}
+	files := geminiLayers(settings.User[0], managed(`C:\ProgramData\qwen-code`, "/Library/Application Support/QwenCode", "/etc/qwen-code"), ".qwen/settings.json", "QWEN_CODE")
 	return Client{Name: "qwen", Title: "Qwen Code", Home: dir, Bins: []string{"qwen"}, After: afterRestart,
 		Folders: []string{shared, ".qwen"}, Skills: paths(dir.below("skills"), home(shared+"/skills")), Plugins: extensionsIn(dir, "qwen", "qwen-extension.json"),
-		SkillSwitches: disabledSkills(settings.User[0], ".qwen/settings.json", "qwen-code", "QwenCode"),
+		SkillSwitches: &SkillSwitches{Files: files, Words: []string{"skills"}, Read: readDisabled},
 		MCP:           MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare, Remote: remote(nil, "httpUrl", "${VAR}")},
 		Hook: &Hook{Arg: "qwen", Files: settings, Groups: true, Windows: CmdExe, Mark: "/",
-			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true, Switches: geminiSwitches(slices.Concat(settings.User, settings.Project),
-				variable("QWEN_CODE_SYSTEM_SETTINGS_PATH", managed(`C:\ProgramData\qwen-code\settings.json`, "/Library/Application Support/QwenCode/settings.json", "/etc/qwen-code/settings.json")), hookName),
+			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true, Switches: geminiSwitches(files.all(), hookName),
 			Events: []Event{
 				// After each tool it comes again, with an empty prompt.
 				{Name: "UserPromptSubmit", Kind: Prompt, Answer: wrapped, SetUp: true, Sample: `{` + qwenFields + `,"prompt_id":` + MarkTurn + samplePrompt + `}`},
@@ -222,8 +213,9 @@ func openCode() Client {
 	return Client{Name: "opencode", Title: "OpenCode", Home: dir, Bins: []string{"opencode"}, After: afterRestart,
 		Folders: []string{".opencode", ".opencode/skill"}, Skills: paths(dir.below("skills"), dir.below("skill"), more.below("skills"), more.below("skill")),
 		Named: Naming{read, map[string][]string{"skills.paths": {"."}}},
-		SkillSwitches: &SkillSwitches{User: paths(dir.below("config.json"), dir.below("opencode.json"), dir.below("opencode.jsonc"), variable("OPENCODE_CONFIG", none), more.below("opencode.json"), more.below("opencode.jsonc")),
-			Project: []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"}, Words: []string{"permission", "tools"}, Read: readPermission},
+		SkillSwitches: &SkillSwitches{Files: layers{
+			user:    paths(dir.below("config.json"), dir.below("opencode.json"), dir.below("opencode.jsonc"), variable("OPENCODE_CONFIG", none), more.below("opencode.json"), more.below("opencode.jsonc")),
+			project: []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"}}, Words: []string{"permission", "tools"}, Read: readPermission},
 		MCP: MCP{Files: files, Key: []string{"mcp"}, Entry: localList, Remote: remote(Object{{"type", "remote"}}, "url", "{env:VAR}", Member{"enabled", true})},
 		Hook: &Hook{Arg: "opencode", Files: Places{paths(dir.below("plugins/repertoire.js")), paths(project(".opencode/plugins/repertoire.js"))},
 			Script: openCodePlugin, Windows: CmdExe, Handler: commandOnly, Lines: []string{"command"},
@@ -274,7 +266,7 @@ func openClaw() Client {
 		After:         `"openclaw mcp doctor skills --probe" checks it`,
 		Skills:        paths(dir.below("workspace/skills"), dir.below("workspace/.agents/skills"), dir.below("skills"), home(shared+"/skills")),
 		Named:         Naming{settings, map[string][]string{"agents.defaults.workspace": workspace, "agents.list.*.workspace": workspace, "skills.load.extraDirs": {"."}}},
-		SkillSwitches: &SkillSwitches{User: settings.User, Words: []string{"entries"}, Read: readEntries},
+		SkillSwitches: &SkillSwitches{Files: layers{user: settings.User}, Words: []string{"entries"}, Read: readEntries},
 		MCP: MCP{Files: settings,
 			Key: []string{"mcp", "servers"}, Entry: bare, Remote: remote(nil, "url", "${VAR}", Member{"transport", "streamable-http"})},
 		Listing: &Listing{Chars: 30_000, Skills: 150, Overhead: 97}} // the tags around a skill

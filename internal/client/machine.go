@@ -59,6 +59,17 @@ func (p Path) below(name string) Path {
 	return func(m *Machine) string { return under(p(m), name) }
 }
 
+// beside returns the path of a file in the folder in which the path lies.
+func (p Path) beside(name string) Path {
+	return func(m *Machine) string {
+		at := p(m)
+		if at == "" {
+			return ""
+		}
+		return filepath.Join(filepath.Dir(at), name)
+	}
+}
+
 func under(dir, name string) string {
 	if dir == "" {
 		return ""

@@ -19,14 +19,11 @@ import (
 
 // SkillSwitches says where and how a person switches skills off in a client.
 type SkillSwitches struct {
-	User    []Path   // files of settings, before those of the project
-	Project []string // such files in each folder of the project
-	Managed []Path   // such files of the machine's owner, after those of the project
-	Words   []string // a file without any of them switches nothing
+	Files layers   // in which he does
+	Words []string // a file without any of them switches nothing
 	// Read returns what a file says, in its order. at makes a path in it absolute.
 	Read func(data []byte, at func(string) string) ([]SkillSwitch, error)
-	Info string // how the name begins that the client gives itself over MCP; "" means Client.Name
-	Full bool   // a skill of a plugin is "plugin:name"; else it has its plain name
+	Full bool // a skill of a plugin is "plugin:name"; else it has its plain name
 }
 
 // A SkillSwitch is what a person has set for some skills. Of those that match a skill, the last one holds.
@@ -58,15 +55,16 @@ func (m *Machine) SwitchFiles(c Client, projects []string) (files []string) {
 			files = append(files, name)
 		}
 	}
-	for _, p := range c.SkillSwitches.User {
+	in := c.SkillSwitches.Files
+	for _, p := range in.user {
 		add(p(m))
 	}
 	for _, folder := range slices.Backward(projects) {
-		for _, name := range c.SkillSwitches.Project {
+		for _, name := range in.project {
 			add(under(folder, name))
 		}
 	}
-	for _, p := range c.SkillSwitches.Managed {
+	for _, p := range in.managed {
 		add(p(m))
 	}
 	return files

@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,5 +48,33 @@ func TestReadSwitches(t *testing.T) {
 	}
 	if list, err := new(Machine).ReadSwitches(claude(), filepath.Join(t.TempDir(), "none")); list != nil || err != nil {
 		t.Errorf("no file says %v, %v", list, err)
+	}
+}
+
+// TestOwnedSettings: hooks and skills are switched off in the same files of whoever manages the
+// machine, also where a variable moves them.
+func TestOwnedSettings(t *testing.T) {
+	t.Parallel()
+	for name, prefix := range map[string]string{"gemini": "GEMINI_CLI", "qwen": "QWEN_CODE"} {
+		c, _ := Find(name)
+		env := map[string]string{prefix + "_SYSTEM_SETTINGS_PATH": "/rules/all.json"}
+		m := &Machine{OS: "linux", Home: "/home/me", Project: "/work", Getenv: func(key string) string { return env[key] }}
+		want := []string{"/rules/system-defaults.json", "/home/me/." + name + "/settings.json", "/work/." + name + "/settings.json", "/rules/all.json"}
+		for i := range want {
+			want[i] = filepath.FromSlash(want[i])
+		}
+		var hooks []string
+		for _, at := range c.Hook.Switches[0].Files {
+			hooks = append(hooks, at(m))
+		}
+		for what, got := range map[string][]string{"skills": m.SwitchFiles(c, []string{"/work"}), "hooks": hooks} {
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %s in %q, want %q", name, what, got, want)
+			}
+		}
+		env[prefix+"_SYSTEM_DEFAULTS_PATH"] = "/own.json"
+		if got, want := m.SwitchFiles(c, nil)[0], filepath.FromSlash("/own.json"); got != want {
+			t.Errorf("%s: defaults in %s, want %s", name, got, want)
+		}
 	}
 }

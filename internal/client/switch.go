@@ -11,42 +11,60 @@ type Switch struct {
 	Off    any // true or false: the value with which no hook runs; a text: no hook runs if it is in the list
 }
 
+// layers are the files with the settings of a client. Of several that set one thing, the last one
+// holds: files of the machine and the user, files in a folder of the project, and files of whoever
+// manages the machine.
+type layers struct {
+	user    []Path
+	project []string
+	managed []Path
+}
+
+// all returns the files for work in the top folder of the project.
+func (l layers) all() []Path {
+	list := slices.Clone(l.user)
+	for _, name := range l.project {
+		list = append(list, project(name))
+	}
+	return append(list, l.managed...)
+}
+
 // managed returns a folder or a file of the machine, which belongs to whoever manages it.
 func managed(windows, darwin, other string) Path {
 	return on("windows", fixed(windows), on("darwin", fixed(darwin), fixed(other)))
 }
 
-// claudeManaged is the folder of Claude Code for whoever manages the machine.
-func claudeManaged() Path {
-	return managed(`C:\Program Files\ClaudeCode`, "/Library/Application Support/ClaudeCode", "/etc/claude-code")
-}
-
 // claudeSwitches are Claude Code's. Only whoever manages the machine can allow some hooks only.
-func claudeSwitches(own []Path) []Switch {
-	rules := paths(claudeManaged().below("managed-settings.json"))
+func claudeSwitches(in layers) []Switch {
 	return []Switch{
-		{Files: slices.Concat(own, rules), Key: []string{"disableAllHooks"}, Off: true},
-		{Files: rules, Key: []string{"allowManagedHooksOnly"}, Off: true},
-		{Files: rules, Key: []string{"strictPluginOnlyCustomization"}, Off: true},
-		{Files: rules, Key: []string{"strictPluginOnlyCustomization"}, Off: "hooks"},
+		{Files: in.all(), Key: []string{"disableAllHooks"}, Off: true},
+		{Files: in.managed, Key: []string{"allowManagedHooksOnly"}, Off: true},
+		{Files: in.managed, Key: []string{"strictPluginOnlyCustomization"}, Off: true},
+		{Files: in.managed, Key: []string{"strictPluginOnlyCustomization"}, Off: "hooks"},
 	}
 }
 
 // codexSwitches are Codex's. codex_hooks is the older name.
-func codexSwitches(own ...Path) []Switch {
-	system, rules := managed("", "/etc/codex/config.toml", "/etc/codex/config.toml"), managed("", "/etc/codex/requirements.toml", "/etc/codex/requirements.toml")
-	all := slices.Concat(paths(system), own, paths(rules))
+func codexSwitches(in layers) []Switch {
+	rules := paths(on("windows", none, fixed("/etc/codex/requirements.toml")))
+	all := append(in.all(), rules...)
 	return []Switch{
 		{Files: all, Format: TOML, Key: []string{"features", "hooks"}, Off: false},
 		{Files: all, Format: TOML, Key: []string{"features", "codex_hooks"}, Off: false},
-		{Files: paths(rules), Format: TOML, Key: []string{"allow_managed_hooks_only"}, Off: true},
+		{Files: rules, Format: TOML, Key: []string{"allow_managed_hooks_only"}, Off: true},
 	}
+}
+
+// geminiLayers are the settings of Gemini CLI, and of programs that come from it. Whoever manages
+// the machine has files in a folder, which variables that begin with prefix move.
+func geminiLayers(user, own Path, inProject, prefix string) layers {
+	rules := variable(prefix+"_SYSTEM_SETTINGS_PATH", own.below("settings.json"))
+	return layers{paths(variable(prefix+"_SYSTEM_DEFAULTS_PATH", rules.beside("system-defaults.json")), user), []string{inProject}, paths(rules)}
 }
 
 // geminiSwitches are those of Gemini CLI, and of Qwen Code, which comes from it. name is
 // that of our hooks.
-func geminiSwitches(own []Path, system Path, name string) []Switch {
-	all := slices.Concat(own, paths(system))
+func geminiSwitches(all []Path, name string) []Switch {
 	return []Switch{
 		{Files: all, Key: []string{"hooksConfig", "enabled"}, Off: false},
 		{Files: all, Key: []string{"hooksConfig", "disabled"}, Off: name},
