@@ -14,8 +14,8 @@ var folderMarks = [...]string{"${CLAUDE_SKILL_DIR}", "{baseDir}"}
 
 const pluginMark = "${CLAUDE_PLUGIN_ROOT}"
 
-// Filled returns a text in which folder stands for the placeholders of the folder of a skill, and
-// plugin for that of its plugin; "" leaves them as they are.
+// Filled returns a text with its placeholders filled: those for a skill's folder with folder, and
+// the one for its plugin's folder with plugin. With "" they stay.
 func Filled(text, folder, plugin string) string {
 	var pairs []string
 	if folder != "" {
@@ -33,7 +33,7 @@ func Filled(text, folder, plugin string) string {
 }
 
 // Fill fills the placeholders in the instructions, for a reader who opens the files of this
-// machine. The digests are those of the unfilled text.
+// machine. The digests do not change: they stand for the text before.
 func (b *Body) Fill() {
 	if filepath.IsAbs(b.Folder) {
 		b.Text = Filled(b.Text, b.Folder, pluginRoot(b.Source, b.Folder, b.Text))

@@ -22,7 +22,7 @@ type Switch struct {
 	Use  State // Offered, Reserved or Disabled
 }
 
-// switches are all switches, with the skills of a set that each is about. Of those of a client, the
+// switches are all switches, with the skills of a set that each is about. Of a client's switches, the
 // last that is about a skill decides.
 type switches struct {
 	list  []Switch

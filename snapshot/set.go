@@ -109,7 +109,7 @@ func (g *segment) setGone(replaced []int64) error {
 
 // scope returns the documents of the segment that are in the set. Replaced ones are not,
 // and those of sources that are away are not offered. Nobody sees those of a source that
-// was copied. apart are those of sources that are apart.
+// was copied. apart are the documents of sources that are apart.
 func (g *segment) scope(sources []store.Source) (s Scope, apart Skills, err error) {
 	err = g.Read(func(r *Reader) error {
 		hidden, err := r.Hidden()

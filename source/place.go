@@ -102,7 +102,7 @@ type Search struct {
 	// all agents share.
 	Folders []string
 
-	// Moved are those of Folders in which Discover does not look in Home.
+	// Moved names the elements of Folders that Discover leaves out in Home.
 	Moved []string
 
 	// Named are more folders of the project. They come after its usual ones.

@@ -69,7 +69,7 @@ type Info struct {
 	Label    string // names the source in a catalog
 	Priority int    // of two skills with the same name, the one with the higher priority wins
 	Kind     string // one of the kinds, such as KindRoot; "" means unknown
-	Apart    bool   // its skills and those of their names elsewhere do not hide each other: each has its full name
+	Apart    bool   // no skill of it hides one of the same name elsewhere, or is hidden by it: both have full names
 	Root     string // absolute path of the source, links resolved when it was opened as far as it existed; "" if it is not on disk
 	MaxFile  int64  // bytes of the largest file that ReadFile returns; 0 means 1 MiB
 	Settings string // hash of all other settings that decide what a skill is, such as renames; "" means none

@@ -34,7 +34,7 @@ type Source struct {
 	Priority int    // of two skills with the same name, the one with the higher priority is offered
 	Walked   int64  // time of the last complete walk in Unix nanoseconds; 0 means none yet; see Copied
 	Identity string `json:"-"` // which folder was at Root in the last complete walk; "" means unknown
-	// Apart means that its skills and those of their names elsewhere do not hide each other,
+	// Apart means that no skill of it hides one of the same name elsewhere, or is hidden by it,
 	// unless their digests are equal.
 	Apart  bool   `json:",omitempty"`
 	Away   bool   `json:",omitempty"` // it could not be read when somebody last looked: its skills are not offered

@@ -27,7 +27,7 @@ type Limits struct {
 	Stall     time.Duration  // in which at least 1 KiB must arrive; 0 means 30 s
 	Redirects int            // 0 means 5; a negative number means none
 	Key       string         // sent to the host of the address, and to no other; "" means none
-	Named     string         // host and port that the user has named: what others name must not be on this machine; "" means that of the address
+	Named     string         // host and port that the user has named; any other must not be on this machine. "" means the host of the address
 	Unpack    *unpack.Limits // of what is unpacked; nil means the limits of package unpack
 }
 

@@ -28,7 +28,7 @@ number is shown, on a terminal as in a pipe.
 
 The placeholders that clients fill (${CLAUDE_SKILL_DIR}, {baseDir} and, for a
 skill of a plugin, ${CLAUDE_PLUGIN_ROOT}) are filled with the folders on this
-machine; --raw prints them as they are on disk. Digests are those of the file.
+machine; --raw leaves them. The digests are always of the file on disk.
 
 A skill that is held back from everybody (see "skills list") is not printed,
 unless --held is given.
@@ -67,7 +67,7 @@ func newShowCommand(e env) *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&held, "held", false, "print it even if it is held back from everybody")
-	cmd.Flags().BoolVar(&raw, "raw", false, "leave placeholders such as ${CLAUDE_SKILL_DIR} as they are")
+	cmd.Flags().BoolVar(&raw, "raw", false, "do not fill placeholders such as ${CLAUDE_SKILL_DIR}")
 	cmd.Flags().BoolVar(&manifest, "manifest", false, "print all files with their SHA-256 instead")
 	return cmd
 }

@@ -34,7 +34,7 @@ on it. "skills stats forget" (or "usage forget", or --forget) removes it.
 
 With --store, or a shared catalog in the configuration, stats counts the usage
 of all its nodes ("skills mcp --http"). They keep it in its database for twelve
-months, in lines like those of the files. The users of the nodes need the role
+months, in lines of the same form. The users of the nodes need the role
 repertoire_node ("skills store roles"). "skills stats forget --store URL"
 empties that table, as a user who may push.
 

@@ -214,8 +214,8 @@ func (m *Machine) SkillDirs(c Client, s Scope) []string {
 	return dirs
 }
 
-// OwnName returns what a client calls a skill that it loads itself, of which the file and the label
-// of the source are given; "" means that the client does not have it. m.Project is the
+// OwnName returns the name by which a client loads a skill itself; "" means that the client does
+// not have the skill. source is the label of its source, file its SKILL.md, and m.Project the
 // working folder.
 func (m *Machine) OwnName(c Client, source, file string) string {
 	folder := filepath.Dir(file)

@@ -124,7 +124,7 @@ func TestUserFolders(t *testing.T) {
 		"/v":                       filepath.FromSlash("/v/skills"),
 		"/etc/codex":               filepath.FromSlash("/etc/codex/skills"),
 		"/etc/claude-code/.claude": filepath.FromSlash("/etc/claude-code/.claude/skills"),
-		".claude":                  "", // discovery finds it as it finds that of a project
+		".claude":                  "", // discovery looks there by itself, as in a project
 		".snowflake/cortex":        filepath.Join(m.Home, ".snowflake", "cortex", "skills"),
 		".gemini/antigravity":      filepath.Join(m.Home, ".gemini", "antigravity", "skills"),
 	} {

@@ -46,8 +46,8 @@ func skillsIn(folder string) string {
 	return folder + "/skills"
 }
 
-// MovedFolders returns those of SkillFolders that variables of the environment, such as
-// CLAUDE_CONFIG_DIR, move out of the home: the clients do not read them there.
+// MovedFolders returns the folders, of SkillFolders, that a client no longer reads in the home,
+// because a variable of the environment, such as CLAUDE_CONFIG_DIR, has moved them.
 func (m *Machine) MovedFolders() (moved []string) {
 	usual := *m
 	usual.Getenv = func(string) string { return "" }

@@ -17,7 +17,7 @@ import (
 
 // A Naming says where settings of a client name folders with skills.
 type Naming struct {
-	Files Places // all of them are read; those of a project in each of its folders
+	Files Places // all of them count; a project has such files in each of its folders
 	// Keys are the keys of a folder or of a list of folders, with dots; "*" stands for each element of
 	// a list. Each has the folders of skills in such a folder; "." is the folder itself.
 	Keys map[string][]string

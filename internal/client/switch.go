@@ -62,18 +62,18 @@ func geminiLayers(user, own Path, inProject, prefix string) layers {
 	return layers{paths(variable(prefix+"_SYSTEM_DEFAULTS_PATH", rules.beside("system-defaults.json")), user), []string{inProject}, paths(rules)}
 }
 
-// geminiSwitches are those of Gemini CLI, and of Qwen Code, which comes from it. name is
-// that of our hooks.
-func geminiSwitches(all []Path, name string) []Switch {
+// geminiSwitches are the switches of Gemini CLI, and of Qwen Code, which comes from it. hook is the
+// name of our hooks.
+func geminiSwitches(all []Path, hook string) []Switch {
 	return []Switch{
 		{Files: all, Key: []string{"hooksConfig", "enabled"}, Off: false},
-		{Files: all, Key: []string{"hooksConfig", "disabled"}, Off: name},
+		{Files: all, Key: []string{"hooksConfig", "disabled"}, Off: hook},
 		{Files: all, Key: []string{"tools", "enableHooks"}, Off: false},
 		{Files: all, Key: []string{"disableAllHooks"}, Off: true},
 	}
 }
 
-// copilotSwitches are those of Copilot CLI, in its settings and in the file with the hooks.
+// copilotSwitches are the switches of Copilot CLI, in its settings and in the file with the hooks.
 func copilotSwitches(dir Path) []Switch {
 	return []Switch{{Files: paths(dir.below("config.json"), dir.below("settings.json"), project(".github/copilot/settings.json"), project(".github/copilot/settings.local.json"),
 		dir.below("hooks/skills.json"), project(".github/hooks/skills.json")), Key: []string{"disableAllHooks"}, Off: true}}

@@ -236,8 +236,8 @@ func (s *scanner) last(from, to kind) int {
 	return -1
 }
 
-// bracket takes the end of a text in brackets, which is a link or a picture if an address follows. Of a picture the text
-// is shown, and so is that of a link which leads nowhere openly.
+// bracket takes the end of a text in brackets, which is a link or a picture if an address follows. Of a picture, and
+// of a link whose address a page must not have, only the text is shown.
 func (s *scanner) bracket() {
 	i := s.last(link, picture)
 	to, n := destination(s.text[s.at+1:])

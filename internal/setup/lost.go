@@ -49,7 +49,7 @@ func (e *Env) kindOf(line string) string {
 	return MCP
 }
 
-// present returns those of some commands that the entries of a file run, each once, sorted.
+// present returns the commands of a list that entries of a file run, sorted and each once.
 func (e *Env) present(ed *Edit, commands []string) []string {
 	runs := make(map[string]bool)
 	for _, c := range ed.clients {

@@ -41,9 +41,10 @@ type File struct {
 	trusted *Watched[digests]
 }
 
-// digests are those of trusted skills. older returns those that skills have now which an older
-// version of this program wrote down with other ones, see skill.DigestWithoutExcluded. It is called
-// only for a digest that is not in the file, because it reads a file for each skill.
+// digests are the digests of trusted skills. An older version of this program digested some skills
+// in another way, see skill.DigestWithoutExcluded: older returns the digests of today for the ones
+// that it wrote down. It is called only for a digest that is not in the file, because it reads a
+// file for each skill.
 type digests struct {
 	all   map[string]bool
 	older func() map[string]bool
