@@ -70,22 +70,23 @@ func (o *Origin) at(sub string) string {
 	return digest(append(slices.Clone(o.parts), path.Clean("/"+sub))...)
 }
 
-// maxFolders is how many folders of a repository are compared with an ID.
+// maxFolders is how many folders of a repository are looked at.
 const maxFolders = 100_000
 
-// mayHold reports whether the repository may still have the folder with an ID: it is in the
-// checkout, or what the repository has cannot be seen here.
-func (o *Origin) mayHold(id string) bool {
+// folders returns the IDs of all folders of the repository; nil if some cannot be seen here.
+func (o *Origin) folders() map[string]bool {
 	if o.checkout == "" {
-		return true
+		return nil
 	}
+	ids := make(map[string]bool)
 	for n, folders := 0, []string{"."}; n < len(folders); n++ {
-		if n == maxFolders || o.at(folders[n]) == id {
-			return true
+		if n == maxFolders {
+			return nil
 		}
+		ids[o.at(folders[n])] = true
 		entries, err := os.ReadDir(filepath.Join(o.checkout, folders[n]))
 		if err != nil {
-			return true
+			return nil
 		}
 		for _, e := range entries {
 			if e.IsDir() && e.Name() != ".git" {
@@ -93,7 +94,7 @@ func (o *Origin) mayHold(id string) bool {
 			}
 		}
 	}
-	return false
+	return ids
 }
 
 // ShortOrigin is what people see of an origin.
@@ -282,7 +283,7 @@ func (p *pusher) checkOrigin(ctx context.Context, r store.Reader, label string) 
 	s, err := sourceOf(ctx, r, label)
 	own := p.Origins[label]
 	same := s.Repository != "" && s.Repository == own.Repository
-	if err != nil || s.Origin == "" || s.Origin == own.ID || slices.Contains(p.Replace, label) || same && !own.mayHold(s.Origin) {
+	if err != nil || s.Origin == "" || s.Origin == own.ID || slices.Contains(p.Replace, label) || same && !p.mayHold(own, s.Origin) {
 		return err
 	}
 	known, err := r.Known(ctx, s.Row, nil)

@@ -70,10 +70,21 @@ func (p *pusher) stays(src store.Source) string {
 		return "from a repository that is not known"
 	case len(same) == 0:
 		return "from another repository or machine"
-	case slices.ContainsFunc(same, func(own Origin) bool { return own.mayHold(src.Origin) }):
+	case slices.ContainsFunc(same, func(own Origin) bool { return p.mayHold(own, src.Origin) }):
 		return "from a folder that this repository may still have"
 	}
 	return ""
+}
+
+// mayHold reports whether the repository of an origin may still have the folder with an ID.
+func (p *pusher) mayHold(own Origin, id string) bool {
+	key := checkout{own.Repository, own.checkout}
+	ids, seen := p.folders[key]
+	if !seen {
+		ids = own.folders()
+		p.folders[key] = ids
+	}
+	return ids == nil || ids[id]
 }
 
 // Removable returns what the catalog has of the sources that Remove names. It fails if it has none

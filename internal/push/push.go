@@ -111,7 +111,7 @@ type Skill struct {
 // later, the sources before have been pushed; the next Push does the rest. A dry run against
 // a catalog that does not exist compares with an empty one.
 func Push(ctx context.Context, st Store, sources []source.Source, o *Options) (*Result, error) {
-	p := &pusher{store: st, Options: *cmp.Or(o, new(Options))}
+	p := &pusher{store: st, Options: *cmp.Or(o, new(Options)), folders: make(map[checkout]map[string]bool)}
 	list, err := ordered(sources)
 	if err != nil {
 		return nil, err
@@ -173,7 +173,11 @@ func ordered(sources []source.Source) ([]source.Source, error) {
 type pusher struct {
 	store Store
 	Options
+	folders map[checkout]map[string]bool // what Origin.folders has returned
 }
+
+// A checkout is one of a repository on this machine.
+type checkout struct{ repository, dir string }
 
 // errUndo makes a transaction change nothing, as intended.
 var errUndo = errors.New("nothing is to be changed")
