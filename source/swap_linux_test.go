@@ -17,6 +17,26 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
+// swapping takes a step again and again, until the function that it returns is called.
+func swapping(step func() error) (end func()) {
+	stop := make(chan struct{})
+	var swaps sync.WaitGroup
+	swaps.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = step()
+			}
+		}
+	})
+	return func() {
+		close(stop)
+		swaps.Wait()
+	}
+}
+
 // exchange swaps two paths at once.
 func exchange(tb testing.TB, a, b string) func() error {
 	tb.Helper()
@@ -62,20 +82,7 @@ func TestSwappedFolder(t *testing.T) {
 			if err := step(); err != nil {
 				t.Skipf("the file system cannot exchange two names: %v", err)
 			}
-			stop := make(chan struct{})
-			var swaps sync.WaitGroup
-			defer swaps.Wait()
-			defer close(stop)
-			swaps.Go(func() {
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-						_ = step()
-					}
-				}
-			})
+			defer swapping(step)()
 			readSwapped(t, open(t, filepath.Join(dir, "skills"), nil))
 		})
 	}
@@ -124,20 +131,7 @@ func TestSwappedLink(t *testing.T) {
 	if f, err := source.ReadInstructions(t.Context(), s, "a"); !errors.Is(err, source.ErrRefused) {
 		t.Fatalf("through a link of somebody else: %v, %v", f, err)
 	}
-	stop := make(chan struct{})
-	var swaps sync.WaitGroup
-	defer swaps.Wait()
-	defer close(stop)
-	swaps.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				_ = step()
-			}
-		}
-	})
+	defer swapping(step)()
 	good := 0
 	for i := range testsize.Rounds(1_500, 100_000) {
 		if f, err := source.ReadInstructions(t.Context(), s, "a"); err == nil {
