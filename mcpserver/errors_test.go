@@ -89,7 +89,7 @@ func TestErrorsElsewhere(t *testing.T) {
 		runs := &Runs{Tools: func(context.Context, bool) ([]agent.Tool, error) { return nil, failure.err }}
 		s := New(c, &Options{
 			Suggest: suggest, Logger: log, Runs: runs,
-			Introduce: func(context.Context, string) (string, error) { return "", failure.err },
+			Introduce: func(context.Context, string, *search.Agent) (string, error) { return "", failure.err },
 		})
 		h, err := NewHTTP(map[string]*Server{"": s}, &HTTPOptions{Rate: -1, Logger: log, Size: func(context.Context) (int, error) { return 0, failure.err }})
 		must.Do(t, err)

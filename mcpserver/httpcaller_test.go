@@ -271,7 +271,9 @@ func idsIn(s api.Suggestion) (ids []string) {
 // TestSuggestOverHTTP: a prompt gets what the scope has, but not what the session knows.
 func TestSuggestOverHTTP(t *testing.T) {
 	tokens := access.Open(t.TempDir())
-	opts := mcpserver.Options{Introduce: func(_ context.Context, server string) (string, error) { return "Welcome to " + server, nil }}
+	opts := mcpserver.Options{Introduce: func(_ context.Context, server string, _ *repertoire.Agent) (string, error) {
+		return "Welcome to " + server, nil
+	}}
 	stale := false
 	s := openSite(t, opts, mcpserver.HTTPOptions{Check: tokens, Rate: -1, Ready: func(context.Context) (string, time.Duration) {
 		if stale {

@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/intent"
 	"github.com/repertoire-skills/repertoire/internal/session"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -72,25 +73,29 @@ func (s *Server) suggestion(ctx context.Context, p *api.Prompt, e usage.Event) (
 			s.opts.Observe(e)
 		}
 	}()
-	server := cmp.Or(p.Server, s.opts.Name, DefaultName)
+	switches, err := session.SwitchesOf(p.Switches)
+	if err != nil {
+		return nil, err
+	}
+	server, who := cmp.Or(p.Server, s.opts.Name, DefaultName), s.opts.Agent.For("", switches...)
 	if p.Start {
 		text := ""
 		if s.opts.Introduce != nil {
-			text, err = s.opts.Introduce(ctx, server)
+			text, err = s.opts.Introduce(ctx, server, who)
 		}
-		return &api.Suggestion{Block: text, Skills: []api.Offer{}}, err
+		return &api.Suggestion{Block: text, Skills: []api.Offer{}, Heeds: true}, err
 	}
 	if p.Text = intent.Typed(p.Text); strings.TrimSpace(p.Text) == "" {
-		return &api.Suggestion{Skills: []api.Offer{}, Because: string(intent.Empty)}, nil
+		return &api.Suggestion{Skills: []api.Offer{}, Because: string(intent.Empty), Heeds: true}, nil
 	}
 	e.Kind, e.Call, e.Session, e.Prompt = usage.Offered, "suggest_skills", p.Session, p.Text
 	history := &session.History{Prompts: p.Earlier, Offers: p.Known}
 	budget := contextprovider.Budget{Server: server, Format: contextprovider.Format(p.Format), Chars: max(0, p.Room), ListPinned: true}
-	b, err := s.opts.suggest(ctx, Prompt{Text: p.Text, Dir: p.Dir, Session: p.Session, Client: e.Address, History: history, Budget: &budget})
+	b, err := s.opts.suggest(ctx, Prompt{Text: p.Text, Dir: p.Dir, Session: p.Session, Client: e.Address, History: history, Budget: &budget}, who)
 	if err != nil {
 		return nil, err
 	}
-	out := &api.Suggestion{Block: b.Text, Skills: make([]api.Offer, len(b.Skills)), Tokens: b.Tokens, Because: b.Kind}
+	out := &api.Suggestion{Block: b.Text, Skills: make([]api.Offer, len(b.Skills)), Tokens: b.Tokens, Because: b.Kind, Heeds: true}
 	for i, h := range b.Skills {
 		out.Skills[i] = api.Offer{ID: h.ID, Name: h.Name, Source: h.Source, Location: h.Location, Probability: h.Probability}
 		e.Skills = append(e.Skills, usage.Skill{ID: h.ID})
@@ -100,8 +105,8 @@ func (s *Server) suggestion(ctx context.Context, p *api.Prompt, e usage.Event) (
 }
 
 // suggest makes a block.
-func (o *Options) suggest(ctx context.Context, p Prompt) (contextprovider.Block, error) {
-	b, err := o.Suggest(ctx, p, o.Agent)
+func (o *Options) suggest(ctx context.Context, p Prompt, a *search.Agent) (contextprovider.Block, error) {
+	b, err := o.Suggest(ctx, p, a)
 	for _, problem := range b.Problems {
 		o.Logger.Warn("pinned skill is left out", "problem", problem)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"reflect"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -23,6 +24,7 @@ type request struct {
 	event  usage.Event
 	called string               // the tool, as the client names it
 	call   *mcp.CallToolRequest // nil for other requests
+	client string               // see ClientName
 }
 
 func requestOf(ctx context.Context) *request { return ctx.Value(requestKey{}).(*request) }
@@ -35,7 +37,7 @@ func eventOf(ctx context.Context) *usage.Event { return &requestOf(ctx).event }
 func observer(o *Options) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			r, start := &request{event: o.event(method)}, time.Now()
+			r, start := &request{event: o.event(method), client: nameOf(req)}, time.Now()
 			e := &r.event
 			e.Address, e.Caller = clientOf(req)
 			res, err := next(context.WithValue(ctx, requestKey{}, r), method, req)
@@ -65,6 +67,33 @@ func (o *Options) event(call string) usage.Event {
 		e.Agent = o.Agent.Name
 	}
 	return e
+}
+
+// ClientName returns what the client of a request calls itself, see clientInfo in the protocol; ""
+// means that it does not say. ctx is what a server gives to its catalog and to its Options.
+func ClientName(ctx context.Context) string {
+	r, ok := ctx.Value(requestKey{}).(*request)
+	if !ok {
+		return ""
+	}
+	return r.client
+}
+
+// nameOf returns what the client of a request calls itself.
+func nameOf(req mcp.Request) string {
+	var info *mcp.Implementation
+	r, ok := req.(interface{ ClientInfo() *mcp.Implementation })
+	session, _ := req.GetSession().(*mcp.ServerSession)
+	// The method panics for a request of our own without params, which only older clients send.
+	if params := reflect.ValueOf(req.GetParams()); ok && params.Kind() == reflect.Pointer && !params.IsNil() {
+		info = r.ClientInfo()
+	} else if session != nil && session.InitializeParams() != nil {
+		info = session.InitializeParams().ClientInfo
+	}
+	if info == nil {
+		return ""
+	}
+	return info.Name
 }
 
 // clientOf returns the client and the caller of an HTTP request, see HTTP.serveScope.

@@ -74,9 +74,9 @@ type Options struct {
 	// that there is no such tool.
 	Find func(ctx context.Context, q search.Query) (text string, data any, err error)
 
-	// Introduce returns what a session should know of the catalog at its start, if models
-	// reach this server by that name; nil means nothing.
-	Introduce func(ctx context.Context, server string) (string, error)
+	// Introduce returns what a session of an agent should know of the catalog at its start, if
+	// models reach this server by that name; nil means nothing.
+	Introduce func(ctx context.Context, server string, a *search.Agent) (string, error)
 
 	// Loaded is called after read_skill has read a skill, with the session of the
 	// last suggest_skills that named one; nil means that nothing is called. It is

@@ -161,7 +161,7 @@ func (t *toolbox) suggest(ctx context.Context, p agent.Prompt) (contextprovider.
 	if p.Session != "" {
 		t.session.Store(&p.Session)
 	}
-	return t.opts.suggest(ctx, Prompt{Text: p.Text, Dir: p.Dir, Session: p.Session, Client: eventOf(ctx).Address})
+	return t.opts.suggest(ctx, Prompt{Text: p.Text, Dir: p.Dir, Session: p.Session, Client: eventOf(ctx).Address}, t.opts.Agent)
 }
 
 // maxBlob is the size in bytes of the largest binary file that is sent: a model cannot

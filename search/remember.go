@@ -1,6 +1,8 @@
 package search
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"strconv"
 	"sync"
 
@@ -72,6 +74,13 @@ func (a *Agent) sees() string {
 	}
 	if a.Client != "" {
 		text = append(append(text, a.Client...), ':')
+	}
+	if len(a.Switches) > 0 {
+		all := sha256.New() // a client may send many
+		for _, s := range a.Switches {
+			fmt.Fprintf(all, "%q %q %t %q;", s.Names, s.Digest, s.Full, s.Use)
+		}
+		text = all.Sum(text)
 	}
 	for i, list := range [...][]string{
 		a.Include.Names, a.Include.Tags, a.Include.Sources, a.Exclude.Names, a.Exclude.Tags, a.Exclude.Sources, a.Pinned, a.Uses,

@@ -35,6 +35,9 @@ type Agent struct {
 	// Client is the name of the client for which it asks: what a person has switched off there does
 	// not exist, see Policy.Switches. "" means none that is known.
 	Client string
+	// Switches are what is set in the settings of the client that asks, which the catalog cannot read
+	// itself: those of another machine. Their order is as in Policy.Switches. nil means nothing.
+	Switches []Switch
 
 	Script  Script // how scripts of skills run for it
 	Foreign bool   // somebody else may have written it: Script only narrows what else holds, see ScriptFor
@@ -212,6 +215,10 @@ func newScope(v *snapshot.View, a *Agent, h *held) (*snapshot.Scope, error) {
 		in = in.AndNot(h.private).Or(used.And(h.private)).AndNot(h.all)
 	}
 	off, reserved := h.of(a.Client)
+	var elsewhere switches
+	elsewhere.apply(v.Whole(), a.Switches)
+	alsoOff, alsoReserved := elsewhere.decide(func(*Switch) bool { return true })
+	off, reserved = off.Or(alsoOff), reserved.Or(alsoReserved)
 	s := v.NewScope(in.AndNot(heldBy(v, a.Exclude)).AndNot(off))
 	own := v.In(s)
 	for _, name := range a.Pinned {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -15,11 +14,12 @@ type Switch struct {
 	Client string // its name
 	Title  string // what people call it
 	File   string // that says so
-	Names  string // pattern, see Rules; "" means At
-	// At reports whether it is about the skill whose SKILL.md is there.
-	At   func(location string) bool
-	Full bool  // the client calls a skill of a plugin "plugin:name"
-	Use  State // Offered, Reserved or Disabled
+	Names  string // pattern, see Rules; "" means At or Digest
+	// At reports whether it is about the skill whose SKILL.md is there; nil means Digest.
+	At     func(location string) bool
+	Digest string // of the files of the skills that it is about
+	Full   bool   // the client calls a skill of a plugin "plugin:name"
+	Use    State  // Offered, Reserved or Disabled
 }
 
 // switches are all switches, with the skills of a set that each is about. Of a client's switches, the
@@ -39,8 +39,9 @@ func (s *switches) apply(v *snapshot.View, list []Switch) {
 
 // about returns the skills that the switch is about.
 func (s *Switch) about(v *snapshot.View) snapshot.Skills {
-	if s.At != nil {
-		return filter(v, v.Scope.In, func(d *snapshot.Document) bool { return s.At(d.Location) })
+	is := func(d *snapshot.Document) bool { return s.Is(&d.Meta) }
+	if s.Names == "" {
+		return filter(v, v.Scope.In, is)
 	}
 	g, err := parseGlob(s.Names)
 	if err != nil {
@@ -51,18 +52,32 @@ func (s *Switch) about(v *snapshot.View) snapshot.Skills {
 		return found
 	}
 	for _, src := range v.Set.Sources {
-		plugin, ok := strings.CutPrefix(src.Label, skill.PluginLabel(""))
-		if !ok {
+		if !strings.HasPrefix(src.Label, skill.PluginLabel("")) {
 			continue
 		}
-		plugin, _, _ = strings.Cut(plugin, "@")
 		own := v.Source(src.Label)
 		found = found.AndNot(own)
 		if strings.ContainsAny(s.Names, ":*?[") {
-			found = found.Or(filter(v, own, func(d *snapshot.Document) bool { return g.match(words.NameKey(plugin + ":" + d.Name)) }))
+			found = found.Or(filter(v, own, is))
 		}
 	}
 	return found
+}
+
+// Is reports whether the switch is about a skill.
+func (s *Switch) Is(m *skill.Meta) bool {
+	switch {
+	case s.Names == "" && s.At != nil:
+		return s.At(m.Location)
+	case s.Names == "":
+		return s.Digest != "" && s.Digest == m.Digest
+	}
+	name := m.Name
+	if plugin, ok := strings.CutPrefix(m.Source, skill.PluginLabel("")); ok && s.Full {
+		plugin, _, _ = strings.Cut(plugin, "@")
+		name = plugin + ":" + name
+	}
+	return Rules{Names: []string{s.Names}}.MatchName(name)
 }
 
 // of returns the skills that nobody may use in a client, and those that only the user starts there.
@@ -70,13 +85,19 @@ func (h *held) of(client string) (off, reserved snapshot.Skills) {
 	if h == nil || client == "" {
 		return nil, nil
 	}
-	for i, s := range h.switches.list {
-		if s.Client != client {
+	return h.switches.decide(func(s *Switch) bool { return s.Client == client })
+}
+
+// decide returns the skills that nobody may use, and those that only the user starts, by the switches
+// that count.
+func (s *switches) decide(counts func(*Switch) bool) (off, reserved snapshot.Skills) {
+	for i := range s.list {
+		last, about := &s.list[i], s.about[i]
+		if !counts(last) {
 			continue
 		}
-		about := h.switches.about[i]
 		off, reserved = off.AndNot(about), reserved.AndNot(about)
-		switch s.Use {
+		switch last.Use {
 		case Disabled:
 			off = off.Or(about)
 		case Reserved:
@@ -119,15 +140,15 @@ func (h *held) setSwitches(e *Entry, i int) {
 }
 
 // For returns the agent as a client asks for it: without the skills that a person has switched off
-// in the client.
-func (a *Agent) For(client string) *Agent {
-	if client == "" {
+// in the client, here or on the client's machine, see Agent.
+func (a *Agent) For(client string, elsewhere ...Switch) *Agent {
+	if client == "" && len(elsewhere) == 0 {
 		return a
 	}
 	var asked Agent
 	if a != nil {
 		asked = *a
 	}
-	asked.Client = client
+	asked.Client, asked.Switches = client, elsewhere
 	return &asked
 }

@@ -27,9 +27,20 @@ type Prompt struct {
 	Format string `json:"format,omitempty"` // "xml", "markdown" or "json"; "" means "xml"
 	Room   int    `json:"room,omitempty"`   // most length of the block as a JSON string, in UTF-16 code units; 0 means no limit
 
+	Switches []Switch `json:"switches,omitempty"` // what a person has set in the settings of the client, at most 500, each of at most 300 bytes
+
 	Session string   `json:"session,omitempty"` // for logs only
 	Earlier []string `json:"earlier,omitempty"` // the last two prompts of the session, each at most 500 bytes
 	Known   []Offer  `json:"known,omitempty"`   // what the session was offered or has loaded, at most the last 256
+}
+
+// A Switch is what a person has set for some skills in the settings of a client. The last one that
+// is about a skill counts.
+type Switch struct {
+	Names  string `json:"names,omitempty"`  // pattern for whole names: * ? [a-z] and \ are special; "" means Digest
+	Digest string `json:"digest,omitempty"` // of the skill
+	Full   bool   `json:"full,omitempty"`   // the client calls a skill of a plugin "plugin:name"
+	Use    string `json:"use,omitempty"`    // "reserved": only the user starts it; "": as without a switch; else it is off
 }
 
 // A Suggestion is the answer to a prompt.
@@ -38,6 +49,8 @@ type Suggestion struct {
 	Skills  []Offer `json:"skills"`            // that the block lists, best first: from now on the session knows them
 	Tokens  int     `json:"tokens"`            // of the block, estimated
 	Because string  `json:"because,omitempty"` // why a prompt of this kind wants no skill, such as "reply"; it is no Earlier prompt then
+
+	Heeds bool `json:"heeds_switches,omitempty"` // the server knows Prompt.Switches
 
 	// AsOf is the time of the catalog's state from which the answer is, if the server cannot
 	// know whether it is still current; nil means that it is.

@@ -94,6 +94,7 @@ func newHookCommand(e env) *cobra.Command {
 			if err := server.answer(&call, s.agent); err != nil {
 				return err
 			}
+			call.Switches = config.SwitchesOf
 			run := hookRun{session: s}
 			return run.answer(cmd.Context(), call)
 		},

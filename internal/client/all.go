@@ -60,7 +60,7 @@ func claude() Client {
 			map[string][]string{"permissions.additionalDirectories": {".claude/skills"}}},
 		SkillSwitches: &SkillSwitches{Files: files, Words: []string{"skillOverrides", "Skill"}, Read: readClaude, Full: true},
 		Plugins:       recordedPlugins(dir, owned),
-		MCP:           MCP{Files: Places{paths(own), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Entry: stdio, Remote: remote(Object{{"type", "http"}}, "url", "${VAR}")},
+		MCP:           MCP{Files: Places{paths(own), paths(project(".mcp.json"))}, Key: []string{"mcpServers"}, Caller: "claude-code", Entry: stdio, Remote: remote(Object{{"type", "http"}}, "url", "${VAR}")},
 		Hook: &Hook{Arg: "claude", Files: settings, Also: Places{Project: paths(local)}, Groups: true, Windows: GitBash, Mark: "/",
 			Handler: commandSeconds, Lines: []string{"command"}, Switches: claudeSwitches(files),
 			Events: []Event{
@@ -91,7 +91,7 @@ func codex() Client {
 		After: "approve the hook once with /hooks in Codex: until then it does not run", AfterProject: trustProject,
 		Folders: []string{shared, ".codex"}, Skills: paths(home(shared+"/skills"), dir.below("skills"), on("windows", none, fixed("/etc/codex/skills"))), Plugins: cachedPlugins(dir),
 		SkillSwitches: &SkillSwitches{Files: files, Words: []string{"skills"}, Read: readCodex, Full: true},
-		MCP:           MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Entry: bare, Remote: bearerVariable},
+		MCP:           MCP{Files: Places{paths(dir.below("config.toml")), paths(project(".codex/config.toml"))}, Format: TOML, Key: []string{"mcp_servers"}, Caller: "codex-mcp-client", Entry: bare, Remote: bearerVariable},
 		Hook: &Hook{Arg: "codex", Files: Places{paths(dir.below("hooks.json")), paths(project(".codex/hooks.json"))}, Groups: true, Windows: CmdExe, Mark: "$",
 			Handler: commandSeconds, Lines: []string{"command", "command_windows"}, Approvals: dir.below("config.toml"),
 			Switches: codexSwitches(files),
@@ -113,7 +113,7 @@ func gemini() Client {
 	return Client{Name: "gemini", Title: "Gemini CLI", Home: dir, Bins: []string{"gemini"}, After: afterRestart, AfterProject: trustProject,
 		Folders: []string{".gemini"}, Skills: paths(dir.below("skills")), Plugins: extensionsIn(dir, "gemini", "gemini-extension.json"),
 		SkillSwitches: &SkillSwitches{Files: files, Words: []string{"skills"}, Read: readDisabled},
-		MCP:           MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare, Remote: remote(nil, "httpUrl", "${VAR}")},
+		MCP:           MCP{Files: settings, Key: []string{"mcpServers"}, Caller: "gemini-cli-mcp-client", Entry: bare, Remote: remote(nil, "httpUrl", "${VAR}")},
 		Hook: &Hook{Arg: "gemini", Files: settings, Groups: true, Windows: PowerShell,
 			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true, Switches: geminiSwitches(files.all(), hookName),
 			Events: []Event{
@@ -136,7 +136,7 @@ func qwen() Client {
 	return Client{Name: "qwen", Title: "Qwen Code", Home: dir, Bins: []string{"qwen"}, After: afterRestart,
 		Folders: []string{shared, ".qwen"}, Skills: paths(dir.below("skills"), home(shared+"/skills")), Plugins: extensionsIn(dir, "qwen", "qwen-extension.json"),
 		SkillSwitches: &SkillSwitches{Files: files, Words: []string{"skills"}, Read: readDisabled},
-		MCP:           MCP{Files: settings, Key: []string{"mcpServers"}, Entry: bare, Remote: remote(nil, "httpUrl", "${VAR}")},
+		MCP:           MCP{Files: settings, Key: []string{"mcpServers"}, Caller: "qwen-code-mcp-client", Entry: bare, Remote: remote(nil, "httpUrl", "${VAR}")},
 		Hook: &Hook{Arg: "qwen", Files: settings, Groups: true, Windows: CmdExe, Mark: "/",
 			Handler: namedMilliseconds, Lines: []string{"command"}, Markdown: true, Switches: geminiSwitches(files.all(), hookName),
 			Events: []Event{
@@ -216,7 +216,7 @@ func openCode() Client {
 		SkillSwitches: &SkillSwitches{Files: layers{
 			user:    paths(dir.below("config.json"), dir.below("opencode.json"), dir.below("opencode.jsonc"), variable("OPENCODE_CONFIG", none), more.below("opencode.json"), more.below("opencode.jsonc")),
 			project: []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"}}, Words: []string{"permission", "tools"}, Read: readPermission},
-		MCP: MCP{Files: files, Key: []string{"mcp"}, Entry: localList, Remote: remote(Object{{"type", "remote"}}, "url", "{env:VAR}", Member{"enabled", true})},
+		MCP: MCP{Files: files, Key: []string{"mcp"}, Caller: "opencode", Entry: localList, Remote: remote(Object{{"type", "remote"}}, "url", "{env:VAR}", Member{"enabled", true})},
 		Hook: &Hook{Arg: "opencode", Files: Places{paths(dir.below("plugins/repertoire.js")), paths(project(".opencode/plugins/repertoire.js"))},
 			Script: openCodePlugin, Windows: CmdExe, Handler: commandOnly, Lines: []string{"command"},
 			Events: []Event{
@@ -268,7 +268,7 @@ func openClaw() Client {
 		Named:         Naming{settings, map[string][]string{"agents.defaults.workspace": workspace, "agents.list.*.workspace": workspace, "skills.load.extraDirs": {"."}}},
 		SkillSwitches: &SkillSwitches{Files: layers{user: settings.User}, Words: []string{"entries"}, Read: readEntries},
 		MCP: MCP{Files: settings,
-			Key: []string{"mcp", "servers"}, Entry: bare, Remote: remote(nil, "url", "${VAR}", Member{"transport", "streamable-http"})},
+			Key: []string{"mcp", "servers"}, Caller: "openclaw-bundle-mcp", Entry: bare, Remote: remote(nil, "url", "${VAR}", Member{"transport", "streamable-http"})},
 		Listing: &Listing{Chars: 30_000, Skills: 150, Overhead: 97}} // the tags around a skill
 }
 

@@ -62,6 +62,9 @@ type MCP struct {
 	Remote func(name, url, env string) Object
 	// Plain: the client takes no token from the environment.
 	Plain bool
+	// Caller is the name by which the client introduces itself to a server (clientInfo in the
+	// protocol), or the start of it before a hyphen; "" means that it is not known.
+	Caller string
 	// Instead names another client. When the project has a file of that client, this
 	// one reads it instead of its own.
 	Instead string
@@ -138,6 +141,17 @@ func Find(name string) (Client, bool) {
 		}
 	}
 	return Client{}, false
+}
+
+// Calling returns the name of the client that introduces itself to an MCP server by a name; "" means
+// that none is known by it.
+func Calling(name string) string {
+	for _, c := range All() {
+		if c.MCP.Caller != "" && strings.HasPrefix(name+"-", c.MCP.Caller+"-") {
+			return c.Name
+		}
+	}
+	return ""
 }
 
 // Generic is the name of an unknown client that keeps its MCP servers in a JSON file.

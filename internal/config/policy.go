@@ -33,11 +33,7 @@ func (s *Settings) Policy(dir, client string, warn func(error)) *search.Policy {
 	if p == nil {
 		p = new(search.Policy)
 	}
-	report := func(doing string, err error) {
-		if err != nil && warn != nil {
-			warn(fmt.Errorf("%s: %w", doing, err))
-		}
-	}
+	report := reportTo(warn)
 	var versions []func() string
 	if s.Trust.Project == trustAsk {
 		dir, err := StateDir()
@@ -59,7 +55,7 @@ func (s *Settings) Policy(dir, client string, warn func(error)) *search.Policy {
 		report("reading what was installed", err)
 	}
 	var version func() string
-	p.Switches, version = switches(dir, client, report)
+	p.Switches, version = switches(switchFiles(dir, client, report))
 	versions = append(versions, version)
 	p.Version = func() string {
 		texts := make([]string, len(versions))
@@ -69,6 +65,15 @@ func (s *Settings) Policy(dir, client string, warn func(error)) *search.Policy {
 		return strings.Join(texts, " ")
 	}
 	return p
+}
+
+// reportTo returns a function that tells warn, which may be nil, what went wrong.
+func reportTo(warn func(error)) func(doing string, err error) {
+	return func(doing string, err error) {
+		if err != nil && warn != nil {
+			warn(fmt.Errorf("%s: %w", doing, err))
+		}
+	}
 }
 
 // lockIn returns what the lock in a folder says, also as it changes, and why it cannot be

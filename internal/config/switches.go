@@ -1,12 +1,16 @@
 package config
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/regular"
@@ -23,16 +27,15 @@ type switchFile struct {
 	set    *trust.Watched[[]client.SkillSwitch]
 }
 
-// switches follows what is set for skills in the settings of clients, for work in a folder. only is
-// the name of the only client to ask; "" means all. warn is called for a file that cannot be read.
-func switches(dir, only string, warn func(doing string, err error)) (now func() []search.Switch, version func() string) {
+// switchFiles returns the files in which skills are switched off in clients, for work in a folder.
+// only is the name of the only client; "" means all. warn is called for a file that cannot be read.
+func switchFiles(dir, only string, warn func(doing string, err error)) (files []switchFile) {
 	m := client.Machine{OS: runtime.GOOS, Getenv: os.Getenv}
 	m.Home, _ = os.UserHomeDir() // without one, there are the files of the project
 	var projects []string
 	if at, err := workDir(dir); err == nil {
 		projects = source.ProjectFolders(at, m.Home)
 	}
-	var files []switchFile
 	for _, c := range client.All() {
 		if only != "" && c.Name != only {
 			continue
@@ -45,25 +48,93 @@ func switches(dir, only string, warn func(doing string, err error)) (now func() 
 			})})
 		}
 	}
+	return files
+}
+
+// lookAgain is how long the settings of clients count as they were: a server is asked many times a
+// second, and there are dozens of files.
+const lookAgain = time.Second
+
+// switches follows what is set for skills in the settings of clients, see switchFiles. version tells
+// a change after lookAgain.
+func switches(files []switchFile) (now func() []search.Switch, version func() string) {
 	now = func() (list []search.Switch) {
-		for _, final := range []bool{false, true} {
-			for _, f := range files {
-				for _, s := range f.set.Value() {
-					if s.Final == final {
-						list = append(list, f.switchOf(s))
-					}
-				}
-			}
+		for f, s := range inOrder(files) {
+			list = append(list, f.switchOf(s))
 		}
 		return list
 	}
+	var mu sync.Mutex
+	var looked time.Time
+	var text string
 	return now, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		if !looked.IsZero() && time.Since(looked) < lookAgain {
+			return text
+		}
 		var b strings.Builder
 		for _, f := range files {
 			fmt.Fprintf(&b, "%s ", f.set.Version())
 		}
-		return b.String()
+		looked, text = time.Now(), b.String()
+		return text
 	}
+}
+
+// inOrder yields what files set, in the order in which it holds.
+func inOrder(files []switchFile) iter.Seq2[*switchFile, client.SkillSwitch] {
+	return func(yield func(*switchFile, client.SkillSwitch) bool) {
+		for _, final := range []bool{false, true} {
+			for i := range files {
+				for _, s := range files[i].set.Value() {
+					if s.Final == final && !yield(&files[i], s) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// mostDigests is how many folders SwitchesOf reads.
+const mostDigests = 50
+
+// SwitchesOf returns what is set for skills in the settings of a client for work in a folder, in a
+// form that holds on other machines too: the skill in a folder that settings name is known by its
+// digest. It calls warn, which may be nil, for a file that cannot be read.
+func SwitchesOf(ctx context.Context, dir, client string, warn func(error)) (list []search.Switch) {
+	read := 0
+	for f, s := range inOrder(switchFiles(dir, client, reportTo(warn))) {
+		sw := f.switchOf(s)
+		if s.Path != "" {
+			folder := skillFolder(s.Path)
+			if _, err := os.Stat(folder); err != nil {
+				continue // nothing is there
+			}
+			if read++; read <= mostDigests {
+				sw.Digest = digestAt(ctx, folder)
+			}
+			if sw.At = nil; sw.Digest == "" { // rather too many are off
+				sw.Names = filepath.Base(folder) // names of skills have no special characters
+			}
+		}
+		list = append(list, sw)
+	}
+	return list
+}
+
+// digestAt returns the digest of the skill in a folder; "" means that it cannot be read.
+func digestAt(ctx context.Context, folder string) string {
+	src, err := source.Dir(folder, &source.Options{Single: true, Own: true})
+	if err != nil {
+		return ""
+	}
+	m, err := source.ReadManifest(ctx, src, ".")
+	if err != nil {
+		return ""
+	}
+	return m.Digest
 }
 
 // switchOf returns a switch of the file as a search takes it.
@@ -79,9 +150,7 @@ func (f *switchFile) switchOf(s client.SkillSwitch) search.Switch {
 // liesAt returns a function that reports whether the SKILL.md of a skill is at a path, or in the
 // folder there, also through links.
 func liesAt(path string) func(location string) bool {
-	if slices.Contains(skill.FileNames, filepath.Base(path)) {
-		path = filepath.Dir(path)
-	}
+	path = skillFolder(path)
 	real := regular.Real(path)
 	return func(location string) bool {
 		dir := filepath.Dir(location)
@@ -91,4 +160,12 @@ func liesAt(path string) func(location string) bool {
 		info, err := os.Lstat(dir)
 		return err == nil && info.Mode()&os.ModeSymlink != 0 && regular.Real(dir) == real
 	}
+}
+
+// skillFolder returns the folder of a skill that settings name by it or by its SKILL.md.
+func skillFolder(path string) string {
+	if slices.Contains(skill.FileNames, filepath.Base(path)) {
+		return filepath.Dir(path)
+	}
+	return path
 }

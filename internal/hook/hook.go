@@ -23,14 +23,15 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
+	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
 // Deadline is the deadline of a hook whose command names none, while it is kept.
 const Deadline = 300 * time.Millisecond
 
-// A Call is one call of a hook. All fields but Patience, Server, Name, Ask, Index and Usage
-// are needed.
+// A Call is one call of a hook. All fields but Patience, Server, Name, Ask, Switches, Index
+// and Usage are needed.
 type Call struct {
 	Arg      string        // which hook, one of client.HookArgs
 	Deadline time.Duration // after the event has been read; nothing is answered later
@@ -53,6 +54,10 @@ type Call struct {
 	// Agent is the agent of the server's configuration whose skills to ask for; "" means
 	// that the server decides.
 	Agent string
+
+	// Switches returns what is set for skills in the settings of a client, for a server that cannot
+	// read them; nil means nothing. warn is called for what cannot be read.
+	Switches func(ctx context.Context, dir, client string, warn func(error)) []search.Switch
 
 	// Open opens the catalog of a project for an agent; nil means all agents.
 	Open func(context.Context, Opening) (Catalog, *repertoire.Agent, error)

@@ -22,9 +22,13 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 	ctx, cancel := context.WithTimeout(ctx, time.Until(r.end)*2/3)
 	defer cancel()
 	p := api.Prompt{Agent: r.Agent, Dir: r.dir, Server: r.Server, Room: e.Room() - ageRoom, Session: e.Session}
+	ask, err := r.asking(ctx, &p)
+	if err != nil {
+		return "", err
+	}
 	if e.Kind == client.Start {
 		p.Start = true
-		s, err := r.Ask(ctx, p)
+		s, err := ask(ctx, p)
 		if err != nil {
 			return "", err
 		}
@@ -36,7 +40,7 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 	}
 	err = r.memory.Ask(ctx, session.Prompt{Session: e.Session, Turn: e.Turn, Text: e.Prompt}, func(h session.History) (got session.Answer, err error) {
 		p.Earlier, p.Known = h.Prompts, h.Offers
-		s, err := r.Ask(ctx, p)
+		s, err := ask(ctx, p)
 		if err != nil {
 			return got, err
 		}
@@ -48,6 +52,24 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 		return got, nil
 	})
 	return text, err
+}
+
+// asking puts into a prompt what is switched off in the client, and returns how to ask the server
+// then: what it offers all the same is an error.
+func (r *run) asking(ctx context.Context, p *api.Prompt) (ask func(context.Context, api.Prompt) (*api.Suggestion, error), err error) {
+	c, _ := r.client()
+	if r.Switches == nil || c.Name == "" {
+		return r.Ask, nil
+	}
+	list := r.Switches(ctx, r.dir, c.Name, func(err error) { r.log.Warn("not used", "cause", err) })
+	p.Switches, err = session.Switches(list)
+	return func(ctx context.Context, p api.Prompt) (*api.Suggestion, error) {
+		s, err := r.Ask(ctx, p)
+		if err == nil {
+			err = session.Heeded(s, list)
+		}
+		return s, err
+	}, err
 }
 
 // textOf returns the block of an answer without hidden characters, with the time that it is

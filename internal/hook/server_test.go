@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/hook"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 // ask runs a hook that asks a server, and returns its answer.
@@ -55,6 +57,49 @@ func TestServer(t *testing.T) {
 	}
 	if q := got[3]; q.Format != "markdown" {
 		t.Errorf("for Gemini %+v", q)
+	}
+}
+
+// TestServerSwitches: a server is told what is switched off in the client. One that does not know
+// such switches, and offers such a skill, is not believed.
+func TestServerSwitches(t *testing.T) {
+	p := newPlace(t)
+	p.index(t)
+	var got []api.Prompt
+	ask := func(session, offered string, heeds bool, list ...search.Switch) string {
+		var out bytes.Buffer
+		call := p.call("claude", strings.Replace(prompt, `"s"`, `"`+session+`"`, 1), &out)
+		call.Ask = func(_ context.Context, q api.Prompt) (*api.Suggestion, error) {
+			got = append(got, q)
+			return &api.Suggestion{Block: "from the server\n", Skills: []api.Offer{{Name: offered}}, Heeds: heeds}, nil
+		}
+		call.Switches = func(_ context.Context, _, client string, _ func(error)) []search.Switch {
+			if client != "claude" {
+				t.Errorf("asked for %q", client)
+			}
+			return list
+		}
+		call.Deadline = 10 * time.Second
+		hook.Run(t.Context(), call)
+		return out.String()
+	}
+	dog := search.Switch{Names: "dog", Use: search.Disabled}
+	for i, tt := range []struct {
+		offered string
+		heeds   bool
+		list    []search.Switch
+		server  bool // its answer is used
+	}{
+		{"cat", false, []search.Switch{dog}, true}, {"dog", false, nil, true}, {"dog", false, []search.Switch{dog}, false},
+		{"dog", true, []search.Switch{dog}, true}, // the prompt may name what only the user starts
+		{"dog", false, []search.Switch{dog, {Names: "dog"}}, true}, {"cat", true, slices.Repeat([]search.Switch{dog}, 501), false},
+	} {
+		if answer := ask(fmt.Sprint("s", i), tt.offered, tt.heeds, tt.list...); strings.Contains(answer, "from the server") != tt.server || !tt.server && !strings.Contains(answer, "cat/SKILL.md") {
+			t.Errorf("%+v: %s, log:\n%s", tt, answer, p.log(t))
+		}
+	}
+	if q := got[0]; len(q.Switches) != 1 || q.Switches[0].Names != "dog" || q.Switches[0].Use != "disabled" || len(got) != 5 {
+		t.Errorf("%d requests, the first with %+v", len(got), q.Switches)
 	}
 }
 

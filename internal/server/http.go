@@ -51,12 +51,13 @@ func HTTP(ctx context.Context, o Options, h HTTPOptions) (err error) {
 	}
 	defer l.Close() // serving closes it, but an error may come first
 	at, ok := l.Addr().(*net.TCPAddr)
-	mayOpen := !closed && ok && at.IP.IsLoopback() && !d.public()
+	here := ok && at.IP.IsLoopback() && !d.public()
 	s, err := Open(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	s.here = here
 	defer o.Usage.Close() // before the store
 	defer s.follow(ctx, d)()
 	m := mcpserver.HTTPOptions{Hosts: h.Hosts, Origins: h.Origins, Rate: cmp.Or(h.Rate, -1), Public: h.Public}
@@ -67,7 +68,7 @@ func HTTP(ctx context.Context, o Options, h HTTPOptions) (err error) {
 		return fmt.Errorf("--public %s: that agent is not served, only %s is", h.Public, s.agent.Name)
 	}
 	m.Registry = registry.New(s.Catalog, s.opts.Logger)
-	if err := d.admit(ctx, &m, s.Config().Agents, mayOpen, s.opts.Logger); err != nil {
+	if err := d.admit(ctx, &m, s.Config().Agents, here && !closed, s.opts.Logger); err != nil {
 		return err
 	}
 	var written *audit.Log

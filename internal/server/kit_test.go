@@ -130,12 +130,18 @@ func (s *site) suggest(t *testing.T, prompt string) (int, string) {
 // call calls a method at the path of a scope, perhaps with a tool, and returns the answer.
 func (s *site) call(t *testing.T, scope, method, tool, arguments string) string {
 	t.Helper()
+	return s.callAs(t, "test", scope, method, tool, arguments)
+}
+
+// callAs is call by a client that calls itself by a name.
+func (s *site) callAs(t *testing.T, name, scope, method, tool, arguments string) string {
+	t.Helper()
 	params := ""
 	if tool != "" {
 		params = `"name":"` + tool + `","arguments":` + arguments + `,`
 	}
 	status, data := s.send(t, "POST", "/mcp"+scope, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+params+
-		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"`+name+`","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
 		"Content-Type", "application/json", "Accept", "application/json, text/event-stream", "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", tool)
 	if status != http.StatusOK {
 		t.Fatalf("%s %s at %q: %d, %s", method, tool, scope, status, data)

@@ -28,7 +28,7 @@ func (s *Server) server(scope *repertoire.Agent, observe func(usage.Event), load
 	}
 	o := &mcpserver.Options{
 		Version: s.opts.Version, Agent: scope, Agents: s.Config().Agents, Local: s.local, Long: s.opts.Long, Sources: s.Labels,
-		Suggest: s.suggest, Introduce: s.introduce(scope), Loaded: loaded, Runs: runs, Logger: s.opts.Logger,
+		Suggest: s.suggest, Introduce: s.introduce, Loaded: loaded, Runs: runs, Logger: s.opts.Logger,
 		Observe: func(e usage.Event) {
 			if observe != nil {
 				observe(e)
@@ -41,12 +41,16 @@ func (s *Server) server(scope *repertoire.Agent, observe func(usage.Event), load
 		if err != nil {
 			return nil, err
 		}
-		o.Find = f.Tool("skills")
+		find := f.Tool("skills")
+		o.Find = func(ctx context.Context, q repertoire.Query) (string, any, error) {
+			q.Agent = s.asked().by(ctx, q.Agent)
+			return find(ctx, q)
+		}
 	}
 	if s.opts.Propose {
 		o.Proposals, o.Reviews = s.proposals(), scope != nil && scope.Name == s.opts.Reviewer
 	}
-	return mcpserver.New(s.Catalog, o), nil
+	return mcpserver.New(s.asked(), o), nil
 }
 
 // noteUse notes an event in the log of usage. Why it cannot, such as that a month is full, it says once.
@@ -69,10 +73,13 @@ func (s *Server) suggest(ctx context.Context, p mcpserver.Prompt, scope *reperto
 	}
 	within := s.project.Scope(p.Dir, s.Config().Sources, scope)
 	if p.History != nil { // the client remembers its session
-		return p.History.Suggest(ctx, s.Catalog, p.Text, *p.Budget, within)
+		return p.History.Suggest(ctx, s.asked(), p.Text, *p.Budget, within)
 	}
-	return s.memory.Suggest(ctx, s.Catalog, about, budget, within)
+	return s.memory.Suggest(ctx, s.asked(), about, budget, within)
 }
+
+// asked returns the catalog as clients ask it.
+func (s *Server) asked() asked { return asked{s.Catalog, s.here} }
 
 // nameOf returns the name of a scope; "" is the whole catalog.
 func nameOf(scope *repertoire.Agent) string {
@@ -82,11 +89,9 @@ func nameOf(scope *repertoire.Agent) string {
 	return scope.Name
 }
 
-// introduce returns what tells a session of a scope what there is.
-func (s *Server) introduce(scope *repertoire.Agent) func(context.Context, string) (string, error) {
-	return func(ctx context.Context, server string) (string, error) {
-		return contextprovider.Introduce(ctx, s, scope, server, "")
-	}
+// introduce tells a session of a scope what there is.
+func (s *Server) introduce(ctx context.Context, server string, scope *repertoire.Agent) (string, error) {
+	return contextprovider.Introduce(ctx, s, scope, server, "")
 }
 
 // runs returns the tools with which the clients of a scope run scripts; nil means that there
@@ -102,7 +107,7 @@ func (s *Server) runs(scope *repertoire.Agent) (*mcpserver.Runs, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := scripts.New(s.Catalog, scope, e, trust.Open(s.opts.State), &scripts.Options{
+	run, err := scripts.New(s.asked(), scope, e, trust.Open(s.opts.State), &scripts.Options{
 		Limits:  s.room,
 		Observe: s.ran.Observe,
 		Tell: func(ctx context.Context, err error) string {

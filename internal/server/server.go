@@ -86,6 +86,7 @@ type Server struct {
 	ran  agent.Metrics   // which scripts ran
 
 	local bool // it serves one client of this machine
+	here  bool // see asked
 }
 
 // Stdio serves the one client that writes to in and reads out, until in or ctx ends.
@@ -95,7 +96,7 @@ func Stdio(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 		return err
 	}
 	defer s.Close()
-	s.local = true
+	s.local, s.here = true, true
 	// There is only one client, so a read belongs to its last session.
 	server, err := s.server(s.agent, nil, func(ctx context.Context, session, id string) { s.memory.Load(ctx, session, id, "") })
 	if err != nil {

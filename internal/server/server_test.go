@@ -266,3 +266,24 @@ func TestNothingOpen(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSwitches: a server that only this machine reaches leaves out what is switched off in the client
+// that asks. One for others knows nothing of their machines.
+func TestSwitches(t *testing.T) {
+	for url, sees := range map[string]bool{"": false, "https://skills.example.com": true} {
+		o := fixture(t)
+		must.Write(t, ".claude/settings.json", `{"skillOverrides": {"cat": "off"}}`)
+		o.Config.Policy = o.Settings.Policy("", "", nil)
+		s := start(t, o, HTTPOptions{Admission: Admission{PublicURL: url}})
+		if url != "" {
+			s.token = addToken(t, o.State, "ann", "")
+		}
+		for _, name := range []string{"test", "claude-code"} {
+			got := strings.Contains(s.callAs(t, name, "", "tools/call", "list_skills", `{}`), "Feeds the cat")
+			if want := sees || name == "test"; got != want {
+				t.Errorf("at %q %s sees the cat: %t, want %t", url, name, got, want)
+			}
+		}
+		s.end(t)
+	}
+}
