@@ -46,7 +46,6 @@ var layers = map[string][]string{
 	"internal/client":     {"internal/regular", "internal/words"},
 	"internal/commands":   {"skill"},
 	"internal/config":     {"install", "install/remote", "install/unpack", "embed", "embed/contextual", "embed/openai", "embed/static", "rerank", "rerank/remote", "rank", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/endpoint", "internal/words", "internal/edit", "internal/lazyregexp", "internal/registries", "internal/regular", "internal/trust"},
-	"internal/detect":     {"embed", "embed/openai", "internal/endpoint", "internal/figures", "internal/setup", "internal/words"},
 	"internal/discover":   {".", "embed", "internal/config", "internal/figures", "internal/origins", "internal/registries", "internal/tidy", "internal/words", "skill", "source"},
 	"internal/doctor":     {".", "contextprovider", "internal/config", "internal/evals", "internal/inspect", "internal/wellknown", "search", "skill", "source", "internal/atomicfile", "internal/lazyregexp", "internal/regular", "internal/words", "internal/figures", "internal/tidy"},
 	"agent":               {"usage", "agent/tool", "agent/toolset", "skill", "search", "contextprovider", "sandbox", "internal/intent", "internal/sections", "internal/lazyregexp", "internal/words", "internal/figures", "internal/tidy"},

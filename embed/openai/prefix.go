@@ -16,14 +16,14 @@ const minChars = 128
 
 // prefixes returns the prefixes of queries and documents.
 func prefixes(cfg *Config) (query, doc string) {
-	query, doc = Prefixes(cfg.Model)
+	query, doc = modelPrefixes(cfg.Model)
 	return *cmp.Or(cfg.QueryPrefix, &query), *cmp.Or(cfg.DocumentPrefix, &doc)
 }
 
-// Prefixes returns the prefixes of queries and documents that the model's card asks for,
+// modelPrefixes returns the prefixes of queries and documents that the model's card asks for,
 // because servers do not add them. It uses the first row whose words all occur in the
 // model's name; it knows no prefixes for other models.
-func Prefixes(model string) (query, doc string) {
+func modelPrefixes(model string) (query, doc string) {
 	const (
 		instruct = "Instruct: Given a request, retrieve the instructions that help with it\nQuery:"
 		passages = "Represent this sentence for searching relevant passages: "

@@ -161,16 +161,6 @@ func NewError(status int, format string, args ...any) *Error {
 	return &Error{status, code, fmt.Sprintf(format, args...)}
 }
 
-// ParseError returns the error in the answer of a registry with a status that is not 200.
-func ParseError(status int, body []byte) *Error {
-	var e Error
-	if json.Unmarshal(body, &e) != nil || e.Message == "" {
-		e = *NewError(status, "the registry answers %d %s", status, http.StatusText(status))
-	}
-	e.Status, e.Message = status, strings.Join(strings.Fields(e.Message), " ")
-	return &e
-}
-
 func invalid(format string, args ...any) *Error {
 	return NewError(http.StatusBadRequest, format, args...)
 }

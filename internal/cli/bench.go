@@ -59,11 +59,9 @@ it, and --markdown prints tables for a document.
 
 --mode vector ranks by the vectors alone. Without --mode it is hybrid, or text
 when the embedder is none. --embedder takes another embedder than the configured
-one: static, none, openai (the configured server), or detect for a server on
-this machine that "skills embed --detect" finds, with the model that it would
-propose; detect=MODEL takes another one. --compare shows what it buys. The
-encoder ranks beside it as the configuration says: REPERTOIRE_CONTEXTUAL=off
-measures without.
+one: static, none or openai (the configured server); --compare shows what it
+buys. The encoder ranks beside it as the configuration says:
+REPERTOIRE_CONTEXTUAL=off measures without.
 
 --distractors asks the prompts that need a skill in a second catalog, which has
 the skills of that file too: how often is the first hit a wanted one, as the set
@@ -145,7 +143,7 @@ type benchFlags struct {
 	level           level
 	speed           speedFlags
 	load            loadFlags
-	embedder        benchEmbedder
+	embedder        string // "" means the configured one
 }
 
 func newBenchCommand(e env) *cobra.Command {
@@ -181,10 +179,14 @@ func newBenchCommand(e env) *cobra.Command {
 	f.BoolVar(&b.details, "details", false, "print all figures of kinds, languages and styles, the whole curve, and the calibration")
 	f.BoolVar(&b.markdown, "markdown", false, "print the tables of bench/FIGURES.md")
 	f.Uint64Var(&b.seed, "seed", 1, "the `number` that samples, intervals and tests start from")
-	b.embedder.flags(cmd)
+	b.embedderFlag(cmd)
 	b.speed.flags(cmd)
 	b.load.flags(f)
 	return cmd
+}
+
+func (b *benchFlags) embedderFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&b.embedder, "embedder", "", "measure with this embedder: `static`, none or openai")
 }
 
 func (b *benchFlags) check(json bool) error {
@@ -204,9 +206,6 @@ func (b *benchFlags) check(json bool) error {
 		return errors.New("--markdown goes with neither --json nor --compare")
 	case b.limit < 0:
 		return atLeast("limit", b.limit, 1)
-	}
-	if err := b.embedder.check(); err != nil {
-		return err
 	}
 	return b.level.check()
 }
@@ -276,12 +275,18 @@ func benchSetup(ctx context.Context, s *session, b *benchFlags) (*bench.Setup, e
 	if err != nil {
 		return nil, err
 	}
+	choice := settings.Embedder
+	if b.embedder != "" {
+		if choice, err = settings.FindEmbedder(b.embedder); err != nil {
+			return nil, err
+		}
+	}
 	out := &bench.Setup{Mode: bench.Mode(b.mode), Deadline: settings.Deadline, Disturb: settings.Disturb, Threshold: settings.Threshold}
 	if out.Mode == bench.Text {
 		return out, nil
 	}
-	if out.Embedder, err = b.embedder.open(ctx, &settings); err != nil {
-		return nil, err
+	if out.Embedder, err = choice.New(); err != nil {
+		return nil, fmt.Errorf("configuring embedder: %w", err)
 	}
 	by, err := settings.Embedding(out.Embedder)
 	if err != nil {

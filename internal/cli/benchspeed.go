@@ -84,7 +84,7 @@ func (s *speedFlags) check(b *benchFlags) error {
 	switch {
 	case !s.on && (len(s.Sizes) > 0 || s.Dir != "" || s.Rounds != 0 || s.While != 0 || s.task != "" || len(s.Compiled) > 0):
 		return errors.New("--size, --snapshot-only, --rounds, --while and --keep belong to --speed")
-	case s.on && (len(b.datasets) > 0 || len(b.none) > 0 || b.fromEvals || b.distractors != "" || b.details || b.markdown || b.compare != "" || b.mode != "" || b.limit != 0 || b.embedder.name != "" || len(b.embedder.ports) > 0):
+	case s.on && (len(b.datasets) > 0 || len(b.none) > 0 || b.fromEvals || b.distractors != "" || b.details || b.markdown || b.compare != "" || b.mode != "" || b.limit != 0 || b.embedder != ""):
 		return errors.New("--speed measures no data set; of the other flags only --corpus goes with it")
 	case s.Rounds < 0:
 		return atLeast("rounds", s.Rounds, 1)

@@ -187,7 +187,7 @@ func (e env) flagCompleters() map[string]completer {
 		"--form":     oneOf("short", "full"),
 		"--kind":     oneOf(skill.Kinds[:]...),
 		"--fail-on":  oneOf("error", "warn", "note", "never"),
-		"--embedder": oneOf(config.EmbedderStatic, config.EmbedderNone, config.EmbedderOpenAI, "detect"),
+		"--embedder": oneOf(config.EmbedderStatic, config.EmbedderNone, config.EmbedderOpenAI),
 		"--mode":     oneOf("text", "vector", "hybrid"),
 		"--model":    oneOf(config.EmbedderStatic, config.EmbedderNone, config.EmbedderOpenAI),
 		"--name":     anyText(), "--label": anyText(), "--mcp-server": anyText(), "--ref": anyText(), // new ones

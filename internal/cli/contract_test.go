@@ -20,7 +20,6 @@ import (
 	"github.com/repertoire-skills/repertoire/agent/skilltest"
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/internal/detect"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/status"
@@ -93,9 +92,6 @@ func TestHelpNamesFields(t *testing.T) {
 		if cmd.Name() == "bench" {
 			fields = append(fields, fieldsOf(reflect.TypeFor[bench.Speed](), false)...)
 			fields = append(fields, fieldsOf(reflect.TypeFor[loadResult](), false)...)
-		}
-		if cmd.Name() == "embed" {
-			fields = append(fields, fieldsOf(reflect.TypeFor[detect.Proposal](), false)...)
 		}
 		for _, field := range fields {
 			if !regexp.MustCompile(`\b` + field + `\b`).MatchString(explained) {

@@ -30,34 +30,17 @@ complete.
 Each line holds name, model, dimension, how many of all texts have a vector, and
 "in use" for the configured one, separated by tabs.
 
-With --detect it looks for embedding servers on this machine, by their usual
-ports: Ollama (11434), LM Studio (1234), llama.cpp (8080), vLLM (8000) and TEI
-(3000, 8080), or on --port. Only loopback addresses are asked, and no key is
-sent. It lists the models that embed (server, address, model, dimension, "in
-use"), those that are made for search first, times the first of them or the one
-named with --model, and proposes the lines for your configuration, with the
-prefixes that the model needs. On a terminal it asks which model, and whether to
-write; elsewhere it writes only with --yes. Comments and everything else in the
-file stay as they are, and a backup is kept. To compare a model before you write
-anything: "skills evals --embedder detect=MODEL".
-
 --json prints an object with mode (what ranking is based on now) and embedders,
 a list of objects with name, model, dimension (0: not known yet), embedded,
-texts and in_use. With --detect it is an object with servers, a list of objects
-with server (its kind), address, models (name, dimension, in_use) and problem;
-chosen, with address, model, dimension, in_use, first_ms (until the first
-vector), prompt_ms, batch_ms (of batch texts), missing (texts without a vector)
-and estimate_s (to embed them); file, lines (what it should say), diff, backup
-and written.`
+texts and in_use.`
 
 func newEmbedCommand(e env) *cobra.Command {
 	var only string
-	var d detectRun
 	cmd := &cobra.Command{
 		Use:     "embed",
 		Short:   "Embed what has no vector yet, or list the embedders",
 		Long:    embedHelp,
-		Example: "  skills embed\n  skills embed --model\n  skills embed --model=static --json\n  skills embed --detect\n  skills embed --detect --model=bge-m3 --yes",
+		Example: "  skills embed\n  skills embed --model\n  skills embed --model=static --json",
 		Args:    args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := e.session(cmd)
@@ -68,19 +51,11 @@ func newEmbedCommand(e env) *cobra.Command {
 				}
 				only = args[0]
 			}
-			d.session, d.model = s, only
-			if err := d.check(cmd); err != nil {
-				return &usageError{cmd.CommandPath(), err}
-			}
-			if d.on {
-				return d.run(cmd.Context())
-			}
 			return runEmbed(s, cmd, list, only)
 		},
 	}
-	cmd.Flags().StringVar(&only, "model", "", "only list the embedders, or the embedder with this `name`; with --detect, propose this model")
+	cmd.Flags().StringVar(&only, "model", "", "only list the embedders, or the embedder with this `name`")
 	cmd.Flags().Lookup("model").NoOptDefVal = allEmbedders
-	d.flags(cmd)
 	return cmd
 }
 

@@ -119,7 +119,7 @@ func newEvalsCommand(e env) *cobra.Command {
 	b.gate.flags(f)
 	f.BoolVar(&none, "allow-none", false, "exit with 0 if no skill has evals")
 	b.level.flags(cmd)
-	b.embedder.flags(cmd)
+	b.embedderFlag(cmd)
 	f.AddFlagSet(writing)
 	return cmd
 }

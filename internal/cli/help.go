@@ -74,7 +74,10 @@ func flagError(cmd *cobra.Command, err error) error {
 		if notExist.GetSpecifiedShortnames() != "" {
 			dashes = "-"
 		}
-		err = unknown("flag", dashes+notExist.GetSpecifiedName(), "--", names)
+		name := dashes + notExist.GetSpecifiedName()
+		if err = gone(cmd.Name() + " " + name); err == nil {
+			err = unknown("flag", name, "--", names)
+		}
 		if strings.HasSuffix(cmd.Use, " -") { // the command takes a text
 			err = fmt.Errorf("%w (put -- before a text that starts with -)", err)
 		}
@@ -88,6 +91,15 @@ func flagError(cmd *cobra.Command, err error) error {
 		err = fmt.Errorf("%s is missing after --%s. Usage: %s", strings.ToUpper(name), f.Name, cmd.UseLine())
 	}
 	return &usageError{cmd.CommandPath(), err}
+}
+
+// gone says what to do instead of a flag that older versions had; nil means that there was none.
+func gone(flag string) error {
+	switch flag {
+	case "embed --detect", "embed --port", "bench --port", "evals --port":
+		return fmt.Errorf(`%s is no more: name your server in the configuration, as "embedder: {openai: {base_url: \"http://127.0.0.1:11434/v1\", model: NAME, key_env: \"-\"}}"`, flag)
+	}
+	return nil
 }
 
 // takes says what kind of value a flag takes.

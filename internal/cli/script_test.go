@@ -41,7 +41,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup:               prepare,
 		Condition:           condition,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"until": until, "models": models, "chatserver": chatServer, "registry": startRegistry},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"until": until, "chatserver": chatServer, "registry": startRegistry},
 	})
 }
 

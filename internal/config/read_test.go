@@ -141,7 +141,7 @@ func TestFindEmbedder(t *testing.T) {
 	for name, want := range map[string]string{
 		"static": "", "none": "",
 		"openai": `no embedder "openai"; there are: static, none (no embeddings server is configured)`,
-		"magic":  `no embedder "magic"; there are: static, none`,
+		"magic":  `no embedder "magic"; there are: static, none (no embeddings server is configured)`,
 	} {
 		e, err := s.FindEmbedder(name)
 		if want == "" && (err != nil || e.Name != name) || want != "" && (err == nil || err.Error() != want) {

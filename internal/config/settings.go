@@ -252,7 +252,7 @@ func (s *Settings) FindEmbedder(name string) (Embedder, error) {
 		names = append(names, e.Name)
 	}
 	err := fmt.Errorf("no embedder %q%s", name, words.Suggest(name, names))
-	if name == EmbedderOpenAI {
+	if s.Embedder.OpenAI == nil {
 		err = fmt.Errorf("%w (no embeddings server is configured)", err)
 	}
 	return Embedder{}, err
