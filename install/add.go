@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -20,11 +19,12 @@ type Request struct {
 	Source string   // see ParseSource
 	Ref    string   // branch, tag or commit; "" means the one in Source, or the default branch
 	Name   string   // another name for the skill, if there is one only; "" means its own
-	Skills []string // names, folders or paths of some skills of the source; nil means the only one
+	Skills []string // names, folders or paths of some skills of the source; "*" means all, nil the only one
 	All    bool     // all skills of the source
 }
 
-func (r Request) source() (Source, error) {
+// source reads the source, and puts the skill that it names among the others.
+func (r *Request) source() (Source, error) {
 	s, err := ParseSource(r.Source)
 	if err != nil {
 		return s, err
@@ -32,14 +32,15 @@ func (r Request) source() (Source, error) {
 	if info, err := os.Stat(r.Source); err == nil && info.IsDir() && s.Kind == Git && !isPath(r.Source) {
 		return s, fmt.Errorf("source %q is a folder here, and may be a repository; write ./%s for the folder, or %s for the repository", r.Source, r.Source, s.Origin)
 	}
-	switch {
-	case r.Ref == "":
-	case s.Kind != Git:
-		return s, fmt.Errorf("source %q: only a repository has branches and tags; leave --ref out", endpoint.Shown(r.Source))
-	case s.Ref != "" && s.Ref != r.Ref:
-		return s, fmt.Errorf("source %q names %s, and --ref %s; leave one of them out", endpoint.Shown(r.Source), s.Ref, r.Ref)
+	if s, err = s.At(r.Ref); err != nil {
+		return s, fmt.Errorf("source %q: %w", endpoint.Shown(r.Source), err)
 	}
-	s.Ref = cmp.Or(r.Ref, s.Ref)
+	if s.Skill != "" {
+		r.Skills = append(slices.Clone(r.Skills), s.Skill)
+	}
+	if slices.Contains(r.Skills, "*") {
+		r.All, r.Skills = true, nil
+	}
 	if r.Name != "" {
 		if err := checkName(r.Name); err != nil {
 			return s, err
@@ -47,9 +48,6 @@ func (r Request) source() (Source, error) {
 	}
 	if r.All && len(r.Skills) > 0 {
 		return s, errors.New("--skill and --all decide the same; leave one of them out")
-	}
-	if err := git.CheckRef(s.Ref); err != nil {
-		return s, err
 	}
 	return s.absolute()
 }
@@ -70,12 +68,8 @@ func (in *Installer) Install(ctx context.Context, r Request, c Caller) (result *
 		return nil, in.explained(err)
 	}
 	defer func() { err = in.explained(errors.Join(err, st.close())) }()
-	w := wish{request: r}
-	if s.Sub != "" {
-		w.subs = []string{s.Sub}
-	}
 	in.step("fetch")
-	f, err := in.fetch(ctx, st, s, w)
+	f, err := in.fetch(ctx, st, &s, wish{request: r})
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +77,9 @@ func (in *Installer) Install(ctx context.Context, r Request, c Caller) (result *
 	all, err := f.find(ctx, f.subs)
 	if err == nil {
 		all, err = r.choose(all)
+	}
+	if err != nil && s.Skill != "" {
+		err = fmt.Errorf("%w (a branch or tag is named with #, not with @)", err)
 	}
 	if err == nil && r.Name != "" && len(all) > 1 {
 		err = fmt.Errorf("--name gives one skill another name, and these are %d: %s", len(all), list(namesOf(all)))

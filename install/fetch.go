@@ -58,20 +58,20 @@ func (s Source) absolute() (Source, error) {
 	return s, err
 }
 
-// fetch gets a source into a stage.
-func (in *Installer) fetch(ctx context.Context, st *stage, s Source, w wish) (fetched, error) {
+// fetch gets a source into a stage. It sets what only the source knows: the ref and folder of its page.
+func (in *Installer) fetch(ctx context.Context, st *stage, s *Source, w wish) (fetched, error) {
 	f, err := fetched{}, error(nil)
 	switch s.Kind {
 	case Git:
 		f, err = in.fetchGit(ctx, st, s, w)
 	case Folder:
-		f, err = in.fetchFolder(s)
+		f, err = in.fetchFolder(*s)
 	case Archive:
-		f, err = in.fetchArchive(ctx, st, s)
+		f, err = in.fetchArchive(ctx, st, *s)
 	case Registry:
-		f, err = in.fetchRegistry(ctx, st, s)
+		f, err = in.fetchRegistry(ctx, st, *s)
 	default:
-		f, err = in.fetchSite(ctx, st, s, w)
+		f, err = in.fetchSite(ctx, st, *s, w)
 	}
 	if from := endpoint.Shown(s.Origin); err != nil && ctx.Err() == nil && !strings.Contains(err.Error(), from) {
 		err = fmt.Errorf("fetching %s: %w", from, err)
@@ -79,11 +79,17 @@ func (in *Installer) fetch(ctx context.Context, st *stage, s Source, w wish) (fe
 	return f, err
 }
 
-func (in *Installer) fetchGit(ctx context.Context, st *stage, s Source, w wish) (fetched, error) {
+func (in *Installer) fetchGit(ctx context.Context, st *stage, s *Source, w wish) (fetched, error) {
 	r := git.New(s.Origin, in.opts.Limits.MostBytes())
-	v, err := r.Resolve(ctx, s.Ref)
+	v, err := r.Resolve(ctx, s.Ref, s.Page)
 	if err != nil {
 		return fetched{}, err
+	}
+	if s.Page != "" {
+		s.Ref, s.Sub, s.Page = v.Ref, v.Sub, ""
+	}
+	if s.Sub != "" {
+		w.subs = []string{s.Sub}
 	}
 	if v.Commit != "" && v.Commit == w.have {
 		return fetched{commit: v.Commit, same: true}, nil

@@ -89,6 +89,54 @@ func TestGit(t *testing.T) {
 	}
 }
 
+// TestPage: a page of a folder whose branch or tag has slashes is parted as the repository has
+// it; the lock keeps ref and folder, so that updates follow the branch.
+func TestPage(t *testing.T) {
+	repo := repository(t, "cat")
+	gitIn(t, repo, "checkout", "--quiet", "-b", "feature/AB-1")
+	skills(t, filepath.Join(repo, "libs", "skills"), "dog", "owl")
+	record(t, repo, "second")
+	gitIn(t, repo, "tag", "kit/v1.2")
+	url := served(t, repo, 0) + "/.git"
+	for _, c := range []struct{ page, ref, skill, want string }{
+		{"/tree/feature/AB-1/libs/skills", "", "dog", "feature/AB-1 libs/skills/dog"},
+		{"/tree/feature%2FAB-1/libs/skills", "", "dog", "feature/AB-1 libs/skills/dog"},
+		{"/-/tree/feature/AB-1/libs/skills?ref_type=heads", "", "dog", "feature/AB-1 libs/skills/dog"},
+		{"/tree/feature/AB-1/libs/skills", "feature/AB-1", "dog", "feature/AB-1 libs/skills/dog"},
+		{"/tree/kit/v1.2/libs", "", "owl", "kit/v1.2 libs/skills/owl"},
+		{"/raw/feature/AB-1/libs/skills/dog/SKILL.md", "", "", "feature/AB-1 libs/skills/dog"},
+		{"/blob/main/skills/cat/SKILL.md#L3", "", "", "main skills/cat"},
+		{"/tree/HEAD/libs", "", "*", " libs/skills/dog"},
+		{"#kit/v1.2@owl", "", "", "kit/v1.2 libs/skills/owl"},
+	} {
+		in := installer(t, nil)
+		var names []string
+		if c.skill != "" {
+			names = []string{c.skill}
+		}
+		r, err := in.Install(t.Context(), Request{Source: url + c.page, Ref: c.ref, Skills: names}, &caller{})
+		if err != nil {
+			t.Errorf("%s: %v", c.page, err)
+			continue
+		}
+		to := r.Changes[0].To
+		if got := to.Ref + " " + to.Path; got != c.want || to.Source != url || r.Ref != to.Ref || len(r.Changes) != 1 && c.skill != "*" {
+			t.Errorf("%s: got %s of %s, %d changes, want %s", c.page, got, to.Source, len(r.Changes), c.want)
+		}
+		r, err = in.Update(t.Context(), Order{}, &caller{})
+		if err != nil || r.Changes[0].Action != Unchanged {
+			t.Errorf("%s: %v, %s", c.page, err, summary(r))
+		}
+	}
+	_, err := installer(t, nil).Install(t.Context(), Request{Source: url + "/tree/feature/AB-2/libs"}, &caller{})
+	says(t, err, "no branch or tag \"feature/AB-2/libs\", nor one with which this begins; there are: feature/AB-1, kit/v1.2, main")
+	gitIn(t, repo, "symbolic-ref", "HEAD", "refs/heads/gone")
+	_, err = installer(t, nil).Install(t.Context(), Request{Source: url, Skills: []string{"owl"}}, &caller{})
+	says(t, err, "there are: feature/AB-1, kit/v1.2, main; choose one with --ref, such as --ref feature/AB-1")
+	_, err = installer(t, nil).Install(t.Context(), Request{Source: url + "#main@v1"}, &caller{})
+	says(t, err, "it has no skill \"v1\"; there are: cat (a branch or tag is named with #, not with @)")
+}
+
 // TestRefs: a branch is followed, a tag and a commit stay; a folder of a repository is
 // fetched without the rest of it.
 func TestRefs(t *testing.T) {

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -33,6 +35,8 @@ type Source struct {
 	Origin string // a URL, or a path on this machine; the path may be relative
 	Ref    string // branch, tag or commit of a repository; "" means its default branch
 	Sub    string // folder in it, slash-separated; "" means all of it
+	Page   string // REF/FOLDER as a page has it: both may have slashes, so only the repository can part them into Ref and Sub
+	Skill  string // the one skill of it that is wanted; "" means that the source names none
 }
 
 // IsLocal reports whether Origin is a path on this machine.
@@ -45,6 +49,25 @@ func (s Source) String() string {
 		text += " (folder " + s.Sub + ")"
 	}
 	return text
+}
+
+// At returns a source at a ref that is named beside it; "" means none.
+func (s Source) At(ref string) (Source, error) {
+	short := func(ref string) string { return strings.TrimPrefix(strings.TrimPrefix(ref, heads), tags) + "/" }
+	at := cmp.Or(s.Page, s.Ref)
+	sub, ok := strings.CutPrefix(short(at), short(ref))
+	switch {
+	case ref == "":
+		return s, nil
+	case s.Kind != Git:
+		return s, errors.New("only a repository has branches and tags; leave --ref out")
+	case at != "" && (!ok || s.Page == "" && sub != ""):
+		return s, fmt.Errorf("it names %s, and ref is %s; leave one of them out", at, ref)
+	case s.Page != "":
+		s.Sub, s.Page = strings.Trim(sub, "/"), ""
+	}
+	s.Ref = ref
+	return s, git.CheckRef(ref)
 }
 
 // index is where a site has its index.
@@ -61,15 +84,20 @@ func isArchive(name string) bool {
 // ParseSource reads the text in which people name a source:
 //
 //   - owner/repo or owner/repo/folder: a repository on github.com
-//   - https://, ssh://, file:// or user@host:path: a repository
-//   - https://github.com/owner/repo/tree/REF/folder and what GitLab, Bitbucket and Forgejo
-//     show in a browser
+//   - owner/repo@skill: one skill of it
+//   - https://, ssh://, file://, user@host:path or host.example/path: a repository
+//   - https://github.com/owner/repo/tree/REF/folder, .../blob/REF/folder/SKILL.md and what
+//     GitLab, Bitbucket, Forgejo and Azure DevOps show in a browser
+//   - each of these with #REF: a branch, tag or commit of it
 //   - a URL or path that ends with .zip, .tar.gz, .tgz or .skill: an archive
 //   - https://host, or the URL of its index of skills: a site
 //   - registry+https://host/-/name: what a registry has under a name
 //   - ./folder, ../folder, /folder, ~/folder, folder: a folder
 func ParseSource(text string) (Source, error) {
 	s, err := parseSource(text)
+	if err == nil && s.Skill != "" && !isWord(s.Skill) {
+		err = errors.New("this is no source; one skill of a repository is owner/repo@skill")
+	}
 	if err != nil {
 		return Source{}, fmt.Errorf("source %q: %w", endpoint.Shown(text), err)
 	}
@@ -88,18 +116,50 @@ func parseSource(text string) (Source, error) {
 		return parseRegistry(text)
 	case isHelper(text):
 		return Source{}, errors.New("a helper of git (\"name::\") could run any program; use https, ssh or file")
-	case strings.Contains(text, "://"):
-		return parseURL(text)
 	case isPath(text):
 		return parsePath(text)
 	}
+	address, ref, _ := strings.Cut(text, "#")
+	s, err := parseAddress(address)
+	switch {
+	case err != nil || ref == "":
+		return s, err
+	case s.IsLocal() && !strings.Contains(text, "://"):
+		return parsePath(text)
+	case s.Kind != Git:
+		return Source{}, errors.New("only a repository has branches and tags; leave out what follows #")
+	case s.Ref+s.Page != "": // what follows is a line or a heading of a page
+		return s, nil
+	}
+	var skill string
+	ref, skill, _ = strings.Cut(ref, "@")
+	s.Ref, s.Skill = ref, cmp.Or(skill, s.Skill)
+	return s, git.CheckRef(ref)
+}
+
+// parseAddress reads a text that is no path, without what follows #.
+func parseAddress(text string) (Source, error) {
+	if strings.Contains(text, "://") {
+		return parseURL(text)
+	}
 	if host, rest, ok := cutHost(text); ok {
+		if port, _, _ := strings.Cut(rest, "/"); isDomain(host) && port != "" && strings.Trim(port, "0123456789") == "" {
+			return parseURL("https://" + text)
+		}
 		return parseSSH(text, host, rest)
 	}
 	if !strings.Contains(strings.TrimRight(text, "/"), "/") || isArchive(text) {
 		return parsePath(text)
 	}
-	return parseShort(text)
+	end := strings.LastIndexByte(text, '/')
+	last, skill, _ := strings.Cut(text[end:], "@")
+	parse := parseShort
+	if host, _, _ := strings.Cut(text, "/"); isDomain(host) {
+		parse = func(text string) (Source, error) { return parseURL("https://" + text) }
+	}
+	s, err := parse(text[:end] + last)
+	s.Skill = skill
+	return s, err
 }
 
 // What a source of the kind Registry is made of: the prefix, the base of the registry, the mark,
@@ -112,7 +172,7 @@ const (
 func parseRegistry(text string) (Source, error) {
 	base, name, ok := strings.Cut(strings.TrimPrefix(text, registryPrefix), registryMark)
 	u, err := url.Parse(base)
-	if err != nil || !ok || name == "" || u.RawQuery != "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+	if err != nil || !ok || name == "" || u.RawQuery+u.Fragment != "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
 		return Source{}, errors.New("this is no source of a registry")
 	}
 	return Source{Kind: Registry, Origin: text}, checkURL(u)
@@ -182,6 +242,12 @@ func isWord(s string) bool {
 // hyphen for an option.
 func isHost(s string) bool { return isWord(s) || net.ParseIP(strings.Trim(s, "[]")) != nil }
 
+// isDomain reports whether a word is the name of a host, which no owner on github.com can have.
+func isDomain(s string) bool {
+	top := path.Ext(s)
+	return isHost(s) && len(top) > 2 && !strings.ContainsAny(top, "0123456789_-") && top != ".git"
+}
+
 // cleanSub returns the clean path of a folder in a source.
 func cleanSub(sub string) (string, error) {
 	sub = strings.Trim(sub, "/")
@@ -246,39 +312,95 @@ func checkURL(u *url.URL) error {
 	if !isHost(u.Hostname()) || u.User != nil && !isWord(u.User.Username()) {
 		return fmt.Errorf("%q is no host", u.Host)
 	}
-	if u.Fragment != "" {
-		return errors.New("a branch, tag or commit is named with --ref, not with #")
-	}
 	return nil
 }
 
-// browsed are how web pages of repositories name a folder in a version, after owner/repo.
-var browsed = []string{"tree", "blob", "-/tree", "-/blob", "src/branch", "src/tag", "src/commit", "src"}
+// Where a repository has its branches and tags.
+const (
+	heads = "refs/heads/"
+	tags  = "refs/tags/"
+)
 
-// parseWeb reads the URL of a repository, or of a folder in it as a browser shows it.
+// pages are how hosts show a folder or a SKILL.md in a browser: after the repository comes the
+// mark, and then REF/PATH. host is the only one that does so; "" means that many do. file means
+// that it is never a folder.
+var pages = []struct {
+	host, mark, refs string
+	file             bool
+}{
+	{mark: "-/tree"}, {mark: "-/blob"}, {mark: "-/raw", file: true}, // GitLab
+	{mark: "tree"}, {mark: "blob"}, {mark: "releases/tag", refs: tags},
+	{mark: "src/branch", refs: heads}, {mark: "src/tag", refs: tags}, {mark: "src/commit"}, // Forgejo
+	{mark: "raw/branch", refs: heads, file: true}, {mark: "raw/tag", refs: tags, file: true}, {mark: "raw/commit", file: true}, {mark: "raw", file: true},
+	{host: "bitbucket.org", mark: "src"},
+	{host: "raw.githubusercontent.com", file: true},
+}
+
+// isInstructions reports whether a name is that of a SKILL.md.
+func isInstructions(name string) bool { return strings.EqualFold(name, skill.FileNames[0]) }
+
+// parseWeb reads the URL of a repository, or of a page that shows a folder or a SKILL.md in it.
 func parseWeb(u *url.URL) (Source, error) {
-	parts := strings.Split(strings.Trim(u.Path, "/"), "/")
-	for i := 2; i < len(parts); i++ {
-		for _, mark := range browsed {
-			n := i + strings.Count(mark, "/") + 1
-			if n >= len(parts) || strings.Join(parts[i:n], "/") != mark {
+	parts, query := strings.Split(strings.Trim(u.Path, "/"), "/"), u.Query()
+	first := 2 // owner/repo
+	if i := slices.IndexFunc(parts, func(part string) bool { return strings.HasSuffix(part, ".git") }); i >= 0 {
+		first = i + 1
+	}
+	for i := first; i < len(parts); i++ {
+		for _, p := range pages {
+			n := i
+			if p.mark != "" {
+				n += strings.Count(p.mark, "/") + 1
+			}
+			switch {
+			case n >= len(parts) || strings.Join(parts[i:n], "/") != p.mark,
+				p.host != "" && (i > first || p.host != u.Hostname()), p.file && !isInstructions(parts[len(parts)-1]):
 				continue
 			}
-			if parts[n] == "" || parts[n][0] == '-' {
-				return Source{}, errors.New("the URL names no branch, tag or commit")
+			refs := p.refs
+			if kind := query.Get("ref_type"); kind == "heads" || kind == "tags" {
+				refs = "refs/" + kind + "/"
 			}
-			if slices.Contains(parts[:i], "") {
-				return Source{}, errors.New("the URL names no repository: a part of its path is empty")
-			}
-			sub := strings.Join(parts[n+1:], "/")
-			if strings.EqualFold(path.Base(sub), "SKILL.md") {
-				sub = strings.TrimSuffix(path.Dir(sub), ".")
-			}
-			repo := *u
-			repo.Path, repo.RawPath, repo.RawQuery = "/"+strings.Join(parts[:i], "/"), "", ""
-			sub, err := cleanSub(sub)
-			return Source{Kind: Git, Origin: repo.String(), Ref: parts[n], Sub: sub}, err
+			ref := cmp.Or(query.Get("at"), parts[n]) // Bitbucket shows a branch as a commit at it
+			return pageOf(u, parts[:i], refs, ref, parts[n+1:])
 		}
 	}
+	if i := slices.Index(parts, "_git"); i >= 0 && i+2 == len(parts) && (query.Has("version") || query.Has("path")) { // Azure DevOps
+		version, sub := query.Get("version"), strings.Trim(query.Get("path"), "/")
+		refs := map[string]string{"GB": heads, "GT": tags}[version[:min(2, len(version))]]
+		return pageOf(u, parts, refs, cmp.Or(version[min(2, len(version)):], "HEAD"), strings.Split(sub, "/"))
+	}
+	if strings.EqualFold(path.Ext(u.Path), ".md") {
+		return Source{}, errors.New("this is one file; name its repository, the page of its folder there, or an archive")
+	}
+	if query.Has("tab") { // of the page of a repository on GitHub
+		u.RawQuery = ""
+	}
 	return Source{Kind: Git, Origin: strings.TrimRight(u.String(), "/")}, nil
+}
+
+// pageOf returns what a page shows: a folder or SKILL.md in the version ref of a repository.
+func pageOf(u *url.URL, repo []string, refs, ref string, sub []string) (Source, error) {
+	if ref == "" || ref[0] == '-' {
+		return Source{}, errors.New("the URL names no branch, tag or commit")
+	}
+	if slices.Contains(repo, "") {
+		return Source{}, errors.New("the URL names no repository: a part of its path is empty")
+	}
+	if n := len(sub); n > 0 && isInstructions(sub[n-1]) {
+		sub = sub[:n-1]
+	}
+	page, err := cleanSub(refs + strings.Join(append([]string{ref}, sub...), "/"))
+	origin := *u
+	if origin.Host == "raw.githubusercontent.com" {
+		origin.Host = "github.com"
+	}
+	origin.Path, origin.RawPath, origin.RawQuery = "/"+strings.Join(repo, "/"), "", ""
+	s := Source{Kind: Git, Origin: origin.String()}
+	if strings.Contains(page, "/") {
+		s.Page = page
+	} else {
+		s.Ref = page
+	}
+	return s, cmp.Or(err, git.CheckRef(s.Ref))
 }

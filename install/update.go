@@ -135,7 +135,7 @@ func (in *Installer) updates(ctx context.Context, l *Lock, st *stage, names []st
 		changes = append(changes, c)
 	}
 	var failed error
-	a.got, failed = in.fetch(ctx, st, a.source, w)
+	a.got, failed = in.fetch(ctx, st, &a.source, w)
 	for _, c := range changes {
 		if err := a.update(ctx, c, failed, o); err != nil {
 			return nil, nil, err

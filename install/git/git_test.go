@@ -33,7 +33,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("GIT_DIR", filepath.Join(dir, "none"))
 	t.Setenv("GIT_WORK_TREE", filepath.Join(dir, "none"))
 	t.Setenv("GIT_CONFIG_COUNT", "x")
-	_, err := git.New("file://"+filepath.ToSlash(dir), 1<<20).Resolve(t.Context(), "")
+	_, err := git.New("file://"+filepath.ToSlash(dir), 1<<20).Resolve(t.Context(), "", "")
 	if err == nil || err.Error() != "the repository is empty" {
 		t.Errorf("got %v", err)
 	}
@@ -96,7 +96,7 @@ func (r repository) fetch(most int64, subs ...string) (got []string, err error) 
 	r.t.Helper()
 	dir := filepath.Join(r.t.TempDir(), "got")
 	repo := git.New("file://"+filepath.ToSlash(r.dir), most)
-	v, err := repo.Resolve(r.t.Context(), "")
+	v, err := repo.Resolve(r.t.Context(), "", "")
 	must.Do(r.t, err)
 	repo = repo.In(dir)
 	commit, err := repo.Fetch(r.t.Context(), v)
@@ -196,6 +196,52 @@ func TestEndlessPack(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	<-gone
+}
+
+// TestResolve: a page names the longest ref that is there, a tag before a branch of its name, and
+// of a default branch that is missing it is said what there is.
+func TestResolve(t *testing.T) {
+	r := newRepository(t)
+	r.commit(r.tree("x", 1, nil))
+	commit := r.git("", "rev-parse", "refs/heads/main")
+	for _, ref := range []string{"refs/heads/feature/AB-1", "refs/tags/kit/v1", "refs/tags/both", "refs/heads/both/x", "refs/heads/twice", "refs/tags/twice"} {
+		r.git("", "update-ref", ref, commit)
+	}
+	for page, want := range map[string]string{
+		"main/skills":                         "main skills refs/heads/main",
+		"feature/AB-1":                        "feature/AB-1  refs/heads/feature/AB-1",
+		"feature/AB-1/c++/a b":                "feature/AB-1 c++/a b refs/heads/feature/AB-1",
+		"refs/heads/feature/AB-1/x":           "feature/AB-1 x refs/heads/feature/AB-1",
+		"kit/v1/x":                            "kit/v1 x refs/tags/kit/v1",
+		"refs/tags/kit/v1/x":                  "kit/v1 x refs/tags/kit/v1",
+		"both/x/y":                            "both/x y refs/heads/both/x",
+		"both/y":                              "both y refs/tags/both",
+		"twice/x":                             "twice x refs/tags/twice",
+		"refs/heads/twice/x":                  "refs/heads/twice x refs/heads/twice",
+		"HEAD/x":                              " x HEAD",
+		commit + "/x":                         commit + " x " + commit,
+		"main" + strings.Repeat("/x", 20_000): "main " + strings.Repeat("x/", 19_999) + "x refs/heads/main",
+		"feature/AB-2/x":                      `the repository has no branch or tag "feature/AB-2/x", nor one with which this begins; did you mean feature/AB-1?`,
+		"refs/tags/main/x":                    `the repository has no branch or tag "refs/tags/main/x", nor one with which this begins; there are: both, both/x, feature/AB-1, kit/v1, main, twice, twice`,
+	} {
+		v, err := git.New("file://"+filepath.ToSlash(r.dir), 1<<20).Resolve(t.Context(), "", page)
+		got := fmt.Sprint(v.Ref, " ", v.Sub, " ", v.Name)
+		if err != nil {
+			got = err.Error()
+		} else if v.Commit != commit {
+			t.Errorf("%s: commit %s", page, v.Commit)
+		}
+		if got != want {
+			t.Errorf("%.100s:\n got %.200s\nwant %.200s", page, got, want)
+		}
+	}
+	r.git("", "symbolic-ref", "HEAD", "refs/heads/gone")
+	for _, page := range []string{"", "HEAD/x"} {
+		_, err := git.New("file://"+filepath.ToSlash(r.dir), 1<<20).Resolve(t.Context(), "", page)
+		if err == nil || err.Error() != "its default branch is missing: HEAD leads to none; there are: both, both/x, feature/AB-1, kit/v1, main, twice, twice; choose one with --ref, such as --ref both" {
+			t.Errorf("page %q: %v", page, err)
+		}
+	}
 }
 
 // FuzzCheckRef: no ref that is allowed is an option, or names something else to git.

@@ -3,6 +3,7 @@ package git
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,39 +21,97 @@ import (
 
 // A Version is what a ref leads to.
 type Version struct {
+	Ref    string // as people name it; "" means the default branch
+	Sub    string // folder that a page shows; "" means all
 	Name   string // full name of the ref, such as refs/tags/v1; a commit if nobody advertises it
 	Commit string // "" if it is not known yet
 }
 
-// Resolve asks the server what a ref is. A tag wins over a branch, as everywhere in git.
-func (r Repo) Resolve(ctx context.Context, ref string) (Version, error) {
-	if err := CheckRef(ref); err != nil {
+// Resolve asks the server what a ref is; "" and HEAD mean the default branch. A tag wins over a
+// branch, as everywhere in git. If page is not empty, it names the ref: it is REF/FOLDER, and
+// the longest ref that is there wins.
+func (r Repo) Resolve(ctx context.Context, ref, page string) (Version, error) {
+	all := []Version{{Ref: ref}}
+	if page != "" {
+		all = partings(page)
+	} else if err := CheckRef(ref); err != nil {
 		return Version{}, err
 	}
-	names := []string{"HEAD"}
-	switch {
-	case strings.HasPrefix(ref, "refs/"):
-		names = []string{ref}
-	case ref != "":
-		names = []string{"refs/tags/" + ref, "refs/heads/" + ref}
+	var names []string
+	for _, v := range all {
+		names = append(names, v.names()...)
+		if branch, ok := strings.CutPrefix(v.Ref, heads); ok {
+			names = append(names, tags+branch)
+		}
 	}
 	refs, err := r.remote(ctx, names...)
 	if err != nil {
 		return Version{}, err
 	}
-	for _, name := range names {
-		if object, ok := refs[name]; ok {
-			v := Version{name, object}
-			if peeled, ok := refs[name+"^{}"]; ok {
-				v.Commit = peeled
+	for _, v := range all {
+		for _, name := range v.names() {
+			object, ok := refs[name]
+			if !ok {
+				continue
+			}
+			if v.Name, v.Commit = name, object; refs[name+"^{}"] != "" {
+				v.Commit = refs[name+"^{}"]
+			}
+			if page != "" {
+				v.Ref = v.short(refs)
 			}
 			return v, nil
 		}
+		if isCommit(v.Ref) {
+			v.Name, v.Commit = v.Ref, v.Ref
+			return v, nil
+		}
 	}
-	if isCommit(ref) {
-		return Version{ref, ref}, nil
+	return Version{}, r.unknown(ctx, cmp.Or(page, ref))
+}
+
+// Where a repository has its branches and tags.
+const (
+	heads = "refs/heads/"
+	tags  = "refs/tags/"
+)
+
+// partings returns what a page may show, the longest ref first. No ref has very many parts.
+func partings(page string) (all []Version) {
+	const most = 32
+	for end := range page + "/" {
+		if end < len(page) && page[end] != '/' || len(all) == most || CheckRef(page[:end]) != nil {
+			continue
+		}
+		all = append(all, Version{Ref: page[:end], Sub: strings.TrimPrefix(page[end:], "/")})
 	}
-	return Version{}, r.unknown(ctx, ref)
+	slices.Reverse(all)
+	return all
+}
+
+// names returns the full names that the ref of a version may have, the best first.
+func (v Version) names() []string {
+	switch {
+	case v.Ref == "", v.Ref == "HEAD":
+		return []string{"HEAD"}
+	case strings.HasPrefix(v.Ref, "refs/"):
+		return []string{v.Ref}
+	}
+	return []string{tags + v.Ref, heads + v.Ref}
+}
+
+// short returns the ref as people name it, given all refs that it may be taken for.
+func (v Version) short(refs map[string]string) string {
+	if tag, ok := strings.CutPrefix(v.Ref, tags); ok {
+		return tag
+	}
+	if branch, ok := strings.CutPrefix(v.Ref, heads); ok && refs[tags+branch] == "" {
+		return branch
+	}
+	if v.Ref == "HEAD" {
+		return ""
+	}
+	return v.Ref
 }
 
 // remote returns the objects of refs on the server.
@@ -76,20 +135,23 @@ func (r Repo) remote(ctx context.Context, names ...string) (map[string]string, e
 
 // unknown returns the error for a ref that the server does not have.
 func (r Repo) unknown(ctx context.Context, ref string) error {
-	refs, err := r.remote(ctx, "refs/tags/*", "refs/heads/*")
+	refs, err := r.remote(ctx, tags+"*", heads+"*")
 	if err != nil {
 		return err
 	}
-	if ref == "" {
+	if len(refs) == 0 {
 		return errors.New("the repository is empty")
 	}
 	var names []string
 	for name := range refs {
 		if !strings.HasSuffix(name, "^{}") {
-			names = append(names, strings.TrimPrefix(strings.TrimPrefix(name, "refs/heads/"), "refs/tags/"))
+			names = append(names, strings.TrimPrefix(strings.TrimPrefix(name, heads), tags))
 		}
 	}
 	slices.Sort(names)
+	if first, _, _ := strings.Cut(ref, "/"); ref == "" || first == "HEAD" {
+		return fmt.Errorf("its default branch is missing: HEAD leads to none; %s; choose one with --ref, such as --ref %s", words.ThereAre(names), names[0])
+	}
 	hint := ""
 	if similar := words.Similar(ref, names); len(similar) > 0 {
 		hint = "; " + words.DidYouMean(similar)
@@ -98,6 +160,9 @@ func (r Repo) unknown(ctx context.Context, ref string) error {
 	}
 	if isHex(ref) {
 		hint += "; a commit is named with all of its 40 digits"
+	}
+	if strings.Contains(ref, "/") {
+		return fmt.Errorf("the repository has no branch or tag %q, nor one with which this begins%s", ref, hint)
 	}
 	return fmt.Errorf("the repository has no branch or tag %q%s", ref, hint)
 }

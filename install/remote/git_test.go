@@ -103,6 +103,12 @@ func TestRepository(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+	page := rootOf(t)
+	page.Git, page.Page = repo.url, "refs/heads/main/skills"
+	if s := fetch(t, page, true); s.Commit != second || s.Ref != "main" || s.Sub != "skills" || page.Folder() != "skills" {
+		t.Errorf("page: %+v, %s", s, page.Folder())
+	}
+	fetch(t, page, false)
 	r.Sub = "link"
 	fails(t, r, "it has no folder link")
 	r.Sub = "skills/none"

@@ -34,6 +34,9 @@ type Root struct {
 	Ref string // branch, tag or commit; "" means the default branch
 	Sub string // folder in the repository, slash-separated; "" means all of it
 
+	// Page is REF/FOLDER as a page of the repository has it; "" means that Ref and Sub say it.
+	Page string
+
 	// URL is an archive, or a site that lists its skills: then it is the URL of the site or
 	// ends in .json.
 	URL string
@@ -46,6 +49,18 @@ type Root struct {
 	Schedule string
 
 	Limits *Limits // nil means all zero values
+}
+
+// Folder returns Sub, also of a page that was fetched.
+func (r *Root) Folder() string {
+	if r.Page == "" {
+		return r.Sub
+	}
+	s, err := ReadState(r.Path)
+	if err != nil {
+		return ""
+	}
+	return s.Sub
 }
 
 // origin returns where the skills come from, without a password.
@@ -248,9 +263,13 @@ func (f *fetcher) treeLimits() *unpack.Limits {
 // repository fetches a commit of a repository.
 func (f *fetcher) repository(ctx context.Context) (same bool, err error) {
 	repo := git.New(f.root.Git, f.limits.Unpack.MostBytes())
-	v, err := repo.Resolve(ctx, f.root.Ref)
+	v, err := repo.Resolve(ctx, f.root.Ref, f.root.Page)
 	if err != nil {
 		return false, err
+	}
+	if f.root.Page != "" {
+		f.root.Ref, f.root.Sub = v.Ref, v.Sub
+		f.after.Ref, f.after.Sub = v.Ref, v.Sub
 	}
 	if f.after.Commit = v.Commit; f.has() && v.Commit != "" && v.Commit == f.before.Commit {
 		f.after.Refused = f.before.Refused

@@ -28,8 +28,12 @@ const installHelp = `Install fetches skills into your folder of installed skills
 
   owner/repo                  a repository on github.com
   owner/repo/some/folder      one folder of it
-  https://host/repo           a repository, also ssh://, file://, git@host:repo,
-                              and the page of a folder on GitHub, GitLab, …
+  owner/repo@skill            one skill of it
+  https://host/repo           a repository, also host.example/repo, ssh://,
+                              file://, git@host:repo
+  https://…/tree/REF/folder   the page of a folder or SKILL.md, as GitHub,
+                              GitLab, Bitbucket, Forgejo and Azure show it
+  SOURCE#REF                  a branch, tag or commit of it, like --ref REF
   ./folder                    a folder on this machine
   FILE.zip, https://…/x.tgz   an archive: .zip, .tar.gz, .tgz or .skill
   https://host                a site with /.well-known/agent-skills/index.json
@@ -104,7 +108,12 @@ func newInstallCommand(e env) *cobra.Command {
 		Long:    installHelp,
 		Example: "  skills install anthropics/skills --skill pdf --skill docx\n  skills install ./my-skills --all\n" +
 			"  skills install https://github.com/owner/repo/tree/v2/skills/pdf\n  skills install --from clawhub.ai pdf-forms",
-		Args:              args(1, 1),
+		Args: func(cmd *cobra.Command, given []string) error {
+			if len(given) > 1 && len(r.Skills) > 0 {
+				return &usageError{cmd.CommandPath(), fmt.Errorf("%q is an argument too many; each skill has a --skill of its own: --skill %s --skill %[1]s", given[1], r.Skills[0])}
+			}
+			return args(1, 1)(cmd, given)
+		},
 		ValidArgsFunction: arguments(anyText(), anyFile()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.session, r.Source = e.session(cmd), args[0]
@@ -117,7 +126,7 @@ func newInstallCommand(e env) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&r.Ref, "ref", "", "install this branch, tag or commit (`name`) of a repository")
 	f.StringVar(&r.Name, "name", "", "install the skill under another `name`")
-	f.StringArrayVar(&r.Skills, "skill", nil, "install the skill with this `name` (repeatable)")
+	f.StringArrayVarP(&r.Skills, "skill", "s", nil, "install the skill with this `name` (repeatable)")
 	f.BoolVar(&r.All, "all", false, "install all skills of the source")
 	f.StringVar(&r.from, "from", "", "install the skill that this `registry` has under the name SOURCE")
 	f.BoolVarP(&r.yes, "yes", "y", false, "do not ask")

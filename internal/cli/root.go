@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire/install"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/internal/registries"
@@ -20,7 +21,8 @@ const rootsHelp = `Root adds, removes, lists and fetches the folders with skills
 configuration.
 
 "skills root add" takes the path of a folder, the URL of a git repository (such
-as https://github.com/owner/repository, git@host:path, or any with --git), or
+as https://github.com/owner/repository, git@host:path, host.example/path, the
+page of a folder on GitHub, GitLab, …, or any with --git, also with #REF), or
 the URL of an archive or of a site with /.well-known/agent-skills/index.json.
 What is elsewhere is fetched into your data folder by "skills index" and by
 programs that stay running, never by a hook. Unless --trusted is given, its
@@ -101,7 +103,8 @@ func newRootAddCommand(e env) *cobra.Command {
 			if err != nil {
 				return &usageError{cmd.CommandPath(), fmt.Errorf("%s: %w", endpoint.Shown(args[0]), err)}
 			}
-			r.Ref, r.Sub, r.Label, r.Fetch, r.Trusted = given.Ref, given.Sub, given.Label, given.Fetch, given.Trusted
+			r.Ref, r.Sub = cmp.Or(given.Ref, r.Ref), cmp.Or(given.Sub, r.Sub)
+			r.Label, r.Fetch, r.Trusted = given.Label, given.Fetch, given.Trusted
 			if err := checkRoot(r, args[0], git || force); err != nil {
 				return &usageError{cmd.CommandPath(), err}
 			}
@@ -177,7 +180,11 @@ func checkRoot(r config.Root, address string, force bool) error {
 	case archive:
 		return fmt.Errorf("%s is an archive on this machine, and no root; \"skills install %s\" installs its skills", address, strings.TrimPrefix(address, "file://"))
 	}
-	return fmt.Errorf("%s is not a folder (--force adds it all the same)", r.Path)
+	hint := "--force adds it all the same"
+	if s, err := install.ParseSource(address); err == nil && s.Kind == install.Git {
+		hint += ", --git the repository " + s.Origin
+	}
+	return fmt.Errorf("%s is not a folder (%s)", r.Path, hint)
 }
 
 // isArchive reports whether an address has the name of an archive.

@@ -165,7 +165,9 @@ func TestNewRoot(t *testing.T) {
 	for address, want := range map[string]string{
 		"/x": "path", "https://github.com/o/r": "git", "https://github.com/o/r/": "git", "https://github.com/o/r/archive/main.zip": "url",
 		"https://h/x.git": "git", "git@h:o/r": "git", "ssh://h/r": "git", "file:///srv/r": "git", "https://h/x": "url", "https://h/skills.tar.gz": "url",
-		"ftp://h/x": "error", "https://": "error",
+		"https://h/o/r/tree/f/x/skills": "git", "https://h/o/r/-/blob/main/x/SKILL.md": "git", "https://h/o/r/raw/main/x": "url", "git@h:o/r#v1": "git",
+		"github.com/o/r": "git", "h.example/o/r/tree/f/x": "git", "none/r": "path", "../config": "path",
+		"ftp://h/x": "error", "https://": "error", "github.com/o/r@pdf": "error",
 	} {
 		r, err := config.NewRoot(address, false)
 		got := map[string]string{r.Path: "path", r.Git: "git", r.URL: "url"}

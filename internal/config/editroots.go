@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/install"
 	"github.com/repertoire-skills/repertoire/internal/edit"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/internal/regular"
@@ -19,10 +21,23 @@ import (
 // NewRoot returns the root that a person means by a path or a URL; git says that a URL is
 // that of a repository, which otherwise shows by its form.
 func NewRoot(address string, git bool) (Root, error) {
+	named, err := install.ParseSource(address)
+	repository := err == nil && named.Kind == install.Git
+	if repository && named.Skill != "" && named.Ref == "" {
+		return Root{}, errors.New("a root has all skills of its folder; leave out what follows @")
+	}
+	isURL := strings.Contains(address, "://")
+	if info, err := os.Stat(address); repository && !isURL && (err != nil || !info.IsDir()) {
+		if whole := "https://" + address; strings.HasPrefix(whole, named.Origin) { // host and path
+			address, isURL, git = whole, true, true
+		} else if git && strings.HasPrefix(named.Origin, "https://") { // owner/repo
+			return Root{Git: named.Origin, Ref: named.Ref, Sub: named.Sub}, nil
+		}
+	}
 	switch {
-	case git || looksLikeGit(address):
+	case git || looksLikeGit(address) || isURL && repository && named.Page != "":
 		return Root{Git: address}, checkGit(address)
-	case strings.Contains(address, "://"):
+	case isURL:
 		return Root{URL: address}, checkURL(address)
 	}
 	abs, err := filepath.Abs(address)

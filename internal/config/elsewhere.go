@@ -12,6 +12,7 @@ import (
 	"github.com/robfig/cron/v3"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/repertoire-skills/repertoire/install"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -23,7 +24,7 @@ const never = "never"
 // gitKeys returns the keys of a root that is a git repository.
 func (p *parser) gitKeys(r *Root) keys {
 	known := p.fetchedKeys(r)
-	known["git"] = text(&r.Git).check(valid(&r.Git, checkGit)).doc("URL of a git repository", nil)
+	known["git"] = text(&r.Git).check(valid(&r.Git, checkGit)).doc("URL of a git repository, or of the page of a folder in one", nil)
 	known["ref"] = text(&r.Ref).check(valid(&r.Ref, checkRef)).doc("branch, tag or commit", nil)
 	known["path"] = text(&r.Sub).check(valid(&r.Sub, checkSub)).doc("folder in the repository", nil)
 	return known
@@ -119,6 +120,30 @@ func checkSub(text string) error {
 
 func isBlank(r rune) bool { return r <= ' ' || r == 0x7f }
 
+// place returns where a root from elsewhere is: its address, or the repository, ref and folder that
+// the address of a page or one with #REF names. Any other address stays as it is written.
+func (r *Root) place() (install.Source, error) {
+	s := install.Source{Origin: cmp.Or(r.Git, r.URL), Ref: r.Ref, Sub: r.Sub}
+	if r.Git != "" {
+		s.Kind = install.Git
+	}
+	named, err := install.ParseSource(s.Origin)
+	if err != nil || named.Kind != install.Git || named.Ref+named.Page == "" || strings.HasPrefix(r.URL, named.Origin+"#") {
+		return s, nil
+	}
+	named, err = named.At(r.Ref)
+	switch {
+	case err != nil:
+		return s, err
+	case named.Skill != "":
+		return s, errors.New("a root has all skills of its folder; leave out what follows @, and say names: [NAME]")
+	case r.Sub != "" && named.Sub+named.Page != "":
+		return s, errors.New("the address names a folder, and path another one; leave one of them out")
+	}
+	named.Sub = cmp.Or(named.Sub, r.Sub)
+	return named, nil
+}
+
 // placeRoot chooses where a root from elsewhere is kept, and its label. Both stay the same
 // whatever other roots there are, unless an earlier one has the label.
 func placeRoot(n *yaml.Node, r *Root, roots []Root) error {
@@ -126,14 +151,18 @@ func placeRoot(n *yaml.Node, r *Root, roots []Root) error {
 	if err != nil {
 		return errorf(n, "roots: %w", err)
 	}
-	name := readable(cmp.Or(r.Git, r.URL))
+	at, err := r.place()
+	if err != nil {
+		return errorf(n, "roots: %q: %w", endpoint.Shown(cmp.Or(r.Git, r.URL)), err)
+	}
+	name := readable(at.Origin)
 	hash := sumOf(fmt.Sprintf("%q %q %q %q", r.Git, r.URL, r.Ref, r.Sub), 4)
 	r.Path = filepath.Join(data, "roots", strings.ReplaceAll(name, "/", "-")+"-"+hash)
 	if r.Label != "" {
 		return nil
 	}
 	kind := "git"
-	if r.URL != "" {
+	if at.Kind != install.Git {
 		kind = "url"
 	}
 	r.Label = kind + ":" + name

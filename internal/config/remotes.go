@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/install"
 	"github.com/repertoire-skills/repertoire/install/remote"
 	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/source"
@@ -25,11 +26,15 @@ func (s *Settings) Remotes() []remote.Root {
 }
 
 func (s *Settings) remote(r Root) remote.Root {
+	at, _ := r.place() // it was checked when it was read
 	one := remote.Root{
-		Path: r.Path, Label: r.Label, Git: r.Git, Ref: r.Ref, Sub: r.Sub, URL: r.URL, Schedule: r.Fetch,
+		Path: r.Path, Label: r.Label, Ref: at.Ref, Sub: at.Sub, Page: at.Page, URL: at.Origin, Schedule: r.Fetch,
 		Limits: &remote.Limits{Unpack: &unpack.Limits{Files: s.Limits.Files, Bytes: s.Limits.Bytes}},
 	}
-	if filepath.IsAbs(r.URL) {
+	switch {
+	case at.Kind == install.Git:
+		one.Git, one.URL = at.Origin, ""
+	case filepath.IsAbs(r.URL):
 		one.File, one.URL = r.URL, ""
 	}
 	return one

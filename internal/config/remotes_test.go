@@ -52,6 +52,41 @@ func TestRemotes(t *testing.T) {
 	}
 }
 
+// TestPages: a root may be the page of a folder, whose ref and folder the repository parts when it is fetched, or an
+// address with #REF. Every other address stays as it is written.
+func TestPages(t *testing.T) {
+	home := t.TempDir()
+	setHome(t, home)
+	for text, want := range map[string]string{
+		"git: https://h/o/r/tree/f/x/skills":               "git:o/r https://h/o/r   f/x/skills",
+		"url: \"https://h/o/r/-/tree/f/x?ref_type=heads\"": "git:o/r https://h/o/r   refs/heads/f/x",
+		"git: https://h/o/r/tree/f/x/skills, ref: f/x":     "git:o/r https://h/o/r f/x skills ",
+		"git: \"git@h:o/r.git#f/x\", path: skills":         "git:o/r git@h:o/r.git f/x skills ",
+		"git: https://h/o/r/, ref: v1, path: a":            "git:o/r https://h/o/r/ v1 a ",
+		"git: https://h/a/b/src/tree.git":                  "git:src/tree https://h/a/b/src/tree.git   ",
+		"git: http://h.example/o/r":                        "git:o/r http://h.example/o/r   ",
+		"url: https://h/a/b/raw/main/x":                    "url:main/x https://h/a/b/raw/main/x   ",
+		"url: \"https://h/skills#x\"":                      "url:h/skills https://h/skills#x   ",
+		"git: https://h/o/r/tree/f/x, ref: g":              "FILE:1: roots: \"https://h/o/r/tree/f/x\": it names f/x, and ref is g; leave one of them out",
+		"git: https://h/o/r/tree/f/x, path: y":             "FILE:1: roots: \"https://h/o/r/tree/f/x\": the address names a folder, and path another one; leave one of them out",
+		"git: \"https://h/o/r#v1@x\"":                      "a root has all skills of its folder",
+	} {
+		file := filepath.Join(home, "config.yaml")
+		must.Write(t, file, "roots: [{"+text+"}]\n")
+		s, err := config.Read(home, &config.Options{File: file})
+		got := ""
+		if err != nil {
+			got = strings.ReplaceAll(err.Error(), file, "FILE")
+		} else {
+			r := s.Remotes()[0]
+			got = strings.Join([]string{r.Label, r.Git + r.URL, r.Ref, r.Sub, r.Page}, " ")
+		}
+		if got != want && (err == nil || !strings.Contains(got, want)) {
+			t.Errorf("%s:\n got %q\nwant %q", text, got, want)
+		}
+	}
+}
+
 // TestElsewhereHidesNothing: what strangers publish comes after all other sources, so that
 // none of its names hides a skill, unless the user trusts it or orders otherwise.
 func TestElsewhereHidesNothing(t *testing.T) {

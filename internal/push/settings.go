@@ -41,7 +41,7 @@ func (o *Options) From(s *config.Settings, dir string, warn func(error)) ([]sour
 		place := Place{Dir: src.Info().Root}
 		for _, r := range s.Remotes() {
 			if r.Label == src.Info().Label {
-				place.Remote, place.Sub = cmp.Or(r.Git, r.URL, r.File), r.Sub
+				place.Remote, place.Sub = cmp.Or(r.Git, r.URL, r.File), r.Folder()
 			}
 		}
 		if o.Origins[src.Info().Label], err = place.Origin(config.StateDir); err != nil {
