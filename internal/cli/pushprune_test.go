@@ -190,3 +190,48 @@ func eachList(v any, f func([]string)) {
 		f(words)
 	}
 }
+
+// TestCatalogOfBefore: a shared catalog as the program of November 2026 (e3dd78c8) left it loses nothing: its
+// sources belong to no repository until each is pushed again, and --prune leaves them until then.
+func TestCatalogOfBefore(t *testing.T) {
+	url := pgtest.URL(t)
+	t.Setenv("REPERTOIRE_STORE", url)
+	fixture(t)
+	ours, theirs := makeRepository(t, "ours"), makeRepository(t, "theirs")
+	must.Do(t, os.Rename(theirs+"/skills", theirs+"/theirs"))
+	push := func(dir string, more ...string) string {
+		out, errs := outputs(t, 0, append([]string{"push", "--only-root", "--root", dir}, more...)...)
+		return out + errs
+	}
+	push(ours + "/skills")
+	push(theirs + "/theirs")
+	call(t, 0, "token", "add", "-q", "ann")
+	must.Write(t, "change.diff", "@@\n-Fill.\n+Fill it all.\n")
+	call(t, 0, "propose", "ours-skill", "--diff", "change.diff", "--why", "Too little.")
+	pgtest.Exec(t, url, "ALTER TABLE repertoire.sources DROP COLUMN repository, DROP COLUMN apart; UPDATE repertoire.schema SET version = 9")
+
+	if out, errs := outputs(t, 0, "list"); !strings.Contains(out, "theirs-skill") || !strings.Contains(errs, "push skills once") { // from what it kept
+		t.Errorf("a reader prints %q, and says %q", out, errs)
+	}
+	holds := func(after string) {
+		t.Helper()
+		if got := stored(t); !slices.Equal(got, []string{"root:skills 1", "root:theirs 1"}) {
+			t.Errorf("after %s there are %q", after, got)
+		}
+		for command, want := range map[string]string{"list": "theirs-skill", "proposals list": "ours-skill", "token list": "ann"} {
+			if out := call(t, 0, strings.Fields(command)...); !strings.Contains(out, want) {
+				t.Errorf("after %s %s prints %q", after, command, out)
+			}
+		}
+	}
+	if out := push(ours+"/skills", "--prune"); !strings.Contains(out, "not known: root:theirs") {
+		t.Errorf("the first push says %q", out)
+	}
+	holds("the first push")
+	push(theirs+"/theirs", "--prune")
+	holds("the push of the others")
+	if out := push(ours+"/skills", "--prune"); !strings.Contains(out, "another repository or machine: root:theirs") {
+		t.Errorf("the third push says %q", out)
+	}
+	holds("the third push")
+}
