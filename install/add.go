@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -127,6 +128,9 @@ func (a *work) plan(ctx context.Context, f found, name string) (*Change, error) 
 		c.refuse(fmt.Errorf("%w; give it another name with --name", err))
 		return c, nil
 	}
+	if key := a.lock.keyOf(a.source, f.dir, c.Name); key != "" {
+		c.Name = key
+	}
 	if a.taken[c.Name] {
 		c.refuse(fmt.Errorf("the source has another skill of this name; install this one alone, with --skill %s --name NAME", f.dir))
 		return c, nil
@@ -151,7 +155,7 @@ func (a *work) put(ctx context.Context, c *Change, f found) error {
 	} else if err != nil {
 		return err
 	}
-	t, err := readTree(ctx, a.stage.file("new"), c.Name)
+	t, err := readTree(ctx, a.stage.file("new"), flat(c.Name))
 	if err != nil {
 		return err
 	}
@@ -163,7 +167,7 @@ func (a *work) put(ctx context.Context, c *Change, f found) error {
 	c.Findings = a.findings(ctx, t.skill, to)
 	c.To = &Entry{Source: a.source.Origin, Kind: a.source.Kind, Ref: a.source.Ref, Commit: a.got.commit, Tree: a.got.trees[f.dir], Path: f.dir,
 		Digest: t.skill.Digest, Signature: a.got.signature, Files: t.files}
-	if f.name != c.Name {
+	if f.name != path.Base(c.Name) {
 		c.To.Name = f.name
 	}
 	return nil
@@ -198,14 +202,14 @@ func (a *work) resolve(ctx context.Context, c *Change) error {
 		case action != Add:
 			return fmt.Errorf("installing %s: it cannot be replaced: %s", c.Name, c.Reason)
 		}
-		if err := checkName(name); err != nil {
+		if err := checkName(name); err != nil && name != c.Beside {
 			return err
 		}
 		if err := os.Rename(a.stage.new(c.Name), a.stage.new(name)); err != nil {
 			return err
 		}
 		c.To.Name = cmp.Or(c.To.Name, c.Name)
-		if c.To.Name == name {
+		if c.To.Name == path.Base(name) {
 			c.To.Name = ""
 		}
 		c.Name = name
@@ -215,7 +219,7 @@ func (a *work) resolve(ctx context.Context, c *Change) error {
 // look sets the action of a staged skill: Add, Unchanged, or Replace with the reason why
 // its name is taken.
 func (a *work) look(ctx context.Context, c *Change) (err error) {
-	c.Action, c.Reason, c.From = Add, "", a.lock.Skills[c.Name]
+	c.Action, c.Reason, c.Beside, c.From = Add, "", "", a.lock.Skills[c.Name]
 	if c.seen, err = a.hash(ctx, c.Name); err != nil {
 		return err
 	}
@@ -243,5 +247,6 @@ func (a *work) lookAt(c *Change) {
 		c.Action, c.Reason = Replace, `another version of it is installed; "skills update" shows what is new`
 	default:
 		c.Action, c.Reason = Replace, "a skill of this name is installed from "+endpoint.Shown(c.From.Source)
+		c.Beside = a.lock.beside(a.source, c.Name)
 	}
 }

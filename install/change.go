@@ -25,7 +25,8 @@ const (
 
 // A Change is what is done, or would be done, about one skill.
 type Change struct {
-	Name        string
+	Name        string // see Key
+	Beside      string // name under which it can be installed beside the skill that has Name; "" means that it cannot
 	Action      Action
 	Reason      string // why it is refused, or stays as it is; "" if there is nothing to tell
 	Description string
@@ -55,7 +56,7 @@ func (c *Change) refuse(err error) { c.Action, c.Reason = Refuse, err.Error() }
 // A Caller answers the questions of an Installer.
 type Caller interface {
 	// Resolve says what to do about a new skill whose name is taken, with the reason in
-	// c.Reason: Skip, Replace if may is true, or Add under another name. An error ends
+	// c.Reason: Skip, Replace if may is true, or Add under another name, which may be c.Beside. An error ends
 	// the installation.
 	Resolve(ctx context.Context, c *Change, may bool) (a Action, name string, err error)
 	// Approve reports whether the changes should be made, of which at least one does

@@ -69,9 +69,9 @@ func (in *Installer) keep(c *Change) error {
 	if c.Action == Remove || c.Edits.Same() || c.seen == nil {
 		return nil
 	}
-	name := c.Name + ".orig-" + in.opts.Now().UTC().Format("20060102T150405Z")
+	name := flat(c.Name) + ".orig-" + in.opts.Now().UTC().Format("20060102T150405Z")
 	for i := 2; exists(filepath.Join(in.opts.Aside, name)); i++ {
-		name = fmt.Sprintf("%s.orig-%s-%d", c.Name, in.opts.Now().UTC().Format(time.DateOnly), i)
+		name = fmt.Sprintf("%s.orig-%s-%d", flat(c.Name), in.opts.Now().UTC().Format(time.DateOnly), i)
 	}
 	to := filepath.Join(in.opts.Aside, name)
 	in.step("keep")

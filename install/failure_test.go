@@ -159,6 +159,8 @@ func TestBadLock(t *testing.T) {
 		"":                 "the lock is damaged",
 		strings.Replace(good, `"version": 1`, `"version": 2`, 1):      "the lock has version 2, and this program knows version 1 only; use a newer program",
 		strings.Replace(good, `"cat"`, `"../cat"`, 1):                 "cannot be the name of an installed skill",
+		strings.Replace(good, `"cat"`, `"../cat/cat"`, 1):             "is no name of a source",
+		strings.Replace(good, `"cat"`, `"a/b/cat"`, 1):                "cannot be the name of an installed skill",
 		strings.Replace(good, `"SKILL.md"`, `"../x"`, 1):              `has a file "../x"`,
 		strings.Replace(good, `"path": "cat"`, `"path": "../cat"`, 1): "has a path \"../cat\"",
 		strings.Replace(good, `"path"`, `"paths"`, 1):                 "unknown field",

@@ -71,7 +71,7 @@ func Open(dir string, o *Options) (*Installer, error) {
 // Dir returns the folder of the installed skills.
 func (in *Installer) Dir() string { return in.dir }
 
-func (in *Installer) folder(name string) string { return filepath.Join(in.dir, name) }
+func (in *Installer) folder(key string) string { return FolderOf(in.dir, key) }
 
 // patience is how long a process waits for another one that changes the same folder. They
 // hold the lock only while they rename folders.

@@ -26,6 +26,13 @@ var killed = map[string]func(t *testing.T, in *Installer, from string) error{
 		_, err := in.Update(t.Context(), Order{Force: true}, &caller{})
 		return err
 	},
+	"beside": func(t *testing.T, in *Installer, from string) error {
+		r, err := in.Install(t.Context(), Request{Source: skills(t, from+"-more", "cat"), All: true}, &caller{action: Add, name: beside})
+		if err == nil {
+			_, err = in.Remove(t.Context(), []string{FullName(r.Changes[0].Name)}, &caller{})
+		}
+		return err
+	},
 	"remove": func(t *testing.T, in *Installer, _ string) error {
 		_, err := in.Remove(t.Context(), []string{"cat"}, &caller{})
 		return err
@@ -107,6 +114,6 @@ func killOnce(t *testing.T, call string, at int, again func(*testing.T, *Install
 		must.Do(t, os.Chtimes(dir, then, then))
 	}
 	in.sweep()
-	clean(t, in, map[string][]string{"install": {"cat", "dog"}, "update": {"cat"}}[call]...)
+	clean(t, in, map[string][]string{"install": {"cat", "dog"}, "update": {"cat"}, "beside": {"cat"}}[call]...)
 	return true
 }

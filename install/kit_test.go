@@ -64,12 +64,18 @@ type caller struct {
 	before  func() // called when it is asked for approval
 }
 
+// beside as the name of a caller keeps both of two skills.
+const beside = "beside"
+
 var errTaken = errors.New("taken")
 
 func (c *caller) Resolve(_ context.Context, change *Change, may bool) (Action, string, error) {
 	c.asked = append(c.asked, change.Reason)
 	if c.action == "" {
 		return "", "", errors.Join(errTaken, errors.New(change.Reason))
+	}
+	if c.name == beside {
+		return c.action, change.Beside, nil
 	}
 	return c.action, c.name, nil
 }

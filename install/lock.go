@@ -29,7 +29,7 @@ const (
 // A Lock says what is installed and where it came from.
 type Lock struct {
 	Version int               `json:"version"`
-	Skills  map[string]*Entry `json:"skills"` // by name, which is the name of the folder too
+	Skills  map[string]*Entry `json:"skills"` // by key: the name, which is the name of the folder too, see Key
 }
 
 // An Entry is one installed skill.
@@ -133,8 +133,8 @@ func (e *Entry) check(name string) error {
 	switch {
 	case e == nil:
 		return fmt.Errorf("skill %q is null", name)
-	case checkName(name) != nil:
-		return checkName(name)
+	case checkKey(name) != nil:
+		return checkKey(name)
 	case !strings.HasPrefix(e.Digest, "sha256:"):
 		return fmt.Errorf("skill %q has no digest", name)
 	case !filepath.IsLocal(filepath.FromSlash(e.Path)):
@@ -182,9 +182,9 @@ func (l *Lock) encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// An Accepts reports whether a folder was installed and has the digest that it had then, or one
-// that the user has accepted.
-type Accepts func(folder, digest string) bool
+// An Accepts reports whether the skill with a key was installed and has the digest that it had then,
+// or one that the user has accepted.
+type Accepts func(key, digest string) bool
 
 // Locked returns what the lock in a folder accepts. It looks at the files of a skill only if the
 // digest is another one, because hooks call it.
@@ -208,9 +208,9 @@ func Locked(dir string) (Accepts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return func(folder, digest string) bool {
-		e, ok := l.Skills[folder]
-		return ok && (digest == e.Digest || digest == e.Accepted || digest == digestOfOlder(filepath.Join(dir, folder), e.Files)) && digest != ""
+	return func(key, digest string) bool {
+		e, ok := l.Skills[key]
+		return ok && (digest == e.Digest || digest == e.Accepted || digest == digestOfOlder(FolderOf(dir, key), e.Files)) && digest != ""
 	}, nil
 }
 

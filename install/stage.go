@@ -53,8 +53,8 @@ func (in *Installer) sweep() { scratch.Sweep(in.dir, skill.StagingPrefix, hasJou
 func hasJournal(dir string) bool { return exists(filepath.Join(dir, journalFile)) }
 
 func (s *stage) fetched() string         { return filepath.Join(s.dir, "fetched"+s.part) }
-func (s *stage) new(name string) string  { return filepath.Join(s.dir, "new", name) }
-func (s *stage) old(name string) string  { return filepath.Join(s.dir, "old", name) }
+func (s *stage) new(name string) string  { return filepath.Join(s.dir, "new", flat(name)) }
+func (s *stage) old(name string) string  { return filepath.Join(s.dir, "old", flat(name)) }
 func (s *stage) journal() string         { return filepath.Join(s.dir, journalFile) }
 func (s *stage) archive() string         { return filepath.Join(s.dir, "archive"+s.part) }
 func (s *stage) file(name string) string { return filepath.Join(s.dir, name) }
@@ -110,9 +110,13 @@ func (in *Installer) move(s *stage, ops []op) (int, error) {
 			return i, fmt.Errorf("moving the old %s away: %w", o.Name, err)
 		}
 		if o.Entry == nil {
+			in.removeEmpty(o.Name)
 			continue
 		}
 		in.step("new")
+		if err := os.MkdirAll(filepath.Dir(in.folder(o.Name)), 0o700); err != nil {
+			return i + 1, fmt.Errorf("making a folder for %s: %w", o.Name, err)
+		}
 		if err := os.Rename(s.new(o.Name), in.folder(o.Name)); err != nil {
 			return i + 1, fmt.Errorf("moving %s into place: %w", o.Name, err)
 		}
@@ -129,6 +133,7 @@ func (in *Installer) undo(s *stage, ops []op) error {
 				return err // the journal stays, so the next process finishes the work
 			}
 		}
+		in.removeEmpty(o.Name)
 		if err := s.restore(o.Name, in.folder(o.Name)); err != nil {
 			return err
 		}
@@ -140,6 +145,9 @@ func (in *Installer) undo(s *stage, ops []op) error {
 func (s *stage) restore(name, to string) error {
 	if !exists(s.old(name)) || exists(to) {
 		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
 	}
 	return os.Rename(s.old(name), to)
 }
@@ -187,7 +195,7 @@ func (in *Installer) finish(l *Lock, s *stage) error {
 	}
 	var done []op
 	for _, o := range ops {
-		if err := checkName(o.Name); err != nil {
+		if err := checkKey(o.Name); err != nil {
 			return err
 		}
 		happened := o.Entry != nil && !exists(s.new(o.Name)) || o.Entry == nil && !exists(in.folder(o.Name))
@@ -196,6 +204,7 @@ func (in *Installer) finish(l *Lock, s *stage) error {
 		} else if err := s.restore(o.Name, in.folder(o.Name)); err != nil {
 			return err
 		}
+		in.removeEmpty(o.Name)
 	}
 	l.apply(done)
 	if err := l.write(in.dir); err != nil {

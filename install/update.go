@@ -65,18 +65,22 @@ func (in *Installer) Update(ctx context.Context, o Order, c Caller) (result *Res
 // ErrNotInstalled says that no skill of a name is in the lock. It is a [skill.ErrNotFound].
 var ErrNotInstalled = fmt.Errorf("%w is installed", skill.ErrNotFound)
 
-// names returns the names of installed skills, sorted; none means all.
+// names returns the keys of the installed skills with some names, sorted; none means all.
 func (l *Lock) names(want []string) ([]string, error) {
 	all := slices.Sorted(maps.Keys(l.Skills))
 	if len(want) == 0 {
 		return all, nil
 	}
+	var keys []string
 	for _, name := range want {
-		if l.Skills[name] == nil {
+		called := l.called(name)
+		if len(called) == 0 {
 			return nil, fmt.Errorf("%w: %q%s", ErrNotInstalled, name, words.Suggest(name, all))
 		}
+		keys = append(keys, called...)
 	}
-	return slices.Compact(slices.Sorted(slices.Values(want))), nil
+	slices.Sort(keys)
+	return slices.Compact(keys), nil
 }
 
 // follow makes skills of repositories follow another branch, tag or commit.

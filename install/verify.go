@@ -1,11 +1,15 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // A Verdict says how an installed skill compares with the lock.
@@ -79,7 +83,8 @@ func (in *Installer) Accept(ctx context.Context, names []string) error {
 // digest returns the digest of an installed skill as it is. A skill with links, or with files
 // that are no part of it, has none.
 func (in *Installer) digest(ctx context.Context, name string) (string, error) {
-	t, err := readTree(ctx, in.dir, name)
+	parent, folder := filepath.Split(in.folder(name))
+	t, err := readTree(ctx, parent, folder)
 	if err != nil {
 		return "", err
 	}
@@ -91,17 +96,25 @@ func (in *Installer) digest(ctx context.Context, name string) (string, error) {
 
 // unknown returns the folders that are not in the lock.
 func (in *Installer) unknown(l *Lock) ([]string, error) {
-	entries, err := os.ReadDir(in.dir)
-	if err != nil && !os.IsNotExist(err) {
-		return nil, err
-	}
 	var names []string
-	for _, e := range entries {
-		if l.Skills[e.Name()] == nil && e.Name()[0] != '.' && e.Type()&(fs.ModeDir|fs.ModeSymlink) != 0 {
-			names = append(names, e.Name())
+	look := func(dir, before string) error {
+		entries, err := os.ReadDir(dir)
+		for _, e := range entries {
+			if key := before + e.Name(); l.Skills[key] == nil && e.Name()[0] != '.' && e.Type()&(fs.ModeDir|fs.ModeSymlink) != 0 {
+				names = append(names, key)
+			}
 		}
+		if os.IsNotExist(err) {
+			return nil
+		}
+		return err
 	}
-	return names, nil
+	apart, err := filepath.Glob(filepath.Join(in.dir, source.ApartFolder, "*"))
+	err = cmp.Or(err, look(in.dir, ""))
+	for _, dir := range apart {
+		err = cmp.Or(err, look(dir, filepath.Base(dir)+"/"))
+	}
+	return names, err
 }
 
 // Remove removes installed skills if the caller approves of it. Changes tell what was edited
@@ -111,10 +124,15 @@ func (in *Installer) Remove(ctx context.Context, names []string, c Caller) (resu
 		return nil, errors.New("no skill is named")
 	}
 	l, err := in.read(ctx)
-	if err == nil {
-		names, err = l.names(names)
-	}
 	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if err := l.one(name); err != nil {
+			return nil, err
+		}
+	}
+	if names, err = l.names(names); err != nil {
 		return nil, err
 	}
 	result = new(Result)

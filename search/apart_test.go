@@ -137,7 +137,7 @@ func TestApartAny(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 7))
 	for range 25 {
 		x := searchtest.New(t, nil)
-		for n, label := range []string{"home", "plugin:a", "plugin:b", "git:o/r", "work"} {
+		for n, label := range []string{"home", "plugin:a", "plugin:b", "git:o/r", "work", "work:z"} {
 			tree := searchtest.Tree{}
 			for range rng.IntN(5) {
 				name := string(rune('p' + rng.IntN(3)))

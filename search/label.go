@@ -8,15 +8,19 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// projectLabel begins the labels of folders of a project.
-const projectLabel = "project:"
+// projectLabel begins the labels of folders of a project, and installedLabel with a colon those of
+// skills that are installed beside others of their names.
+const (
+	projectLabel   = "project:"
+	installedLabel = "installed"
+)
 
 // covers reports whether a rule about a source that holds skills back means the source with a
 // label. A folder of a client, such as project:.claude, means the folders of that name anywhere in
-// the project: once the label depended on where one worked, and whoever adds a folder to a project
+// the project, and installed all installed skills: once the label depended on where one worked, and whoever adds a folder to a project
 // must not get past the rule. So did project:../../.claude, of versions before.
 func covers(rule, label string) bool {
-	if rule == label {
+	if rule == label || rule == installedLabel && strings.HasPrefix(label, installedLabel+":") {
 		return true
 	}
 	name, ok := strings.CutPrefix(rule, projectLabel)

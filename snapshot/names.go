@@ -32,7 +32,7 @@ func (n Names) All(key string) []int {
 	if len(list) == 0 {
 		list = n.with(key, n.v.Scope.Away)
 	}
-	if i := slices.IndexFunc(list, func(i int) bool { return !n.v.Set.apart.Has(i) }); i >= 0 {
+	if i := slices.IndexFunc(list, func(i int) bool { return !n.v.Set.isFull(i) }); i >= 0 {
 		return list[i : i+1]
 	}
 	if len(list) > 1 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/repertoire-skills/repertoire/skill"
@@ -29,6 +30,7 @@ type Set struct {
 	segments []segment
 	all      *Scope      // of all skills
 	apart    Skills      // of sources that are apart
+	beside   Skills      // see findBeside
 	files    fs.FileInfo // the manifest that named the snapshots; nil if they are not files
 	notes    sync.Map    // see Cached
 }
@@ -88,7 +90,30 @@ func NewSet(snaps ...*Snapshot) (*Set, error) {
 	}
 	all.Visible = all.Offered.Count()
 	s.all = all
+	if err := s.findBeside(); err != nil {
+		return nil, err
+	}
 	return s, nil
+}
+
+// findBeside finds the skills of a source "installed" that have the name of one in a source
+// "installed:x" which is apart: they are of one kind, so that none of them is called by the name alone.
+func (s *Set) findBeside() error {
+	return s.Read(func(v *View) error {
+		for _, src := range s.Sources {
+			first, _, ok := strings.Cut(src.Label, ":")
+			if !ok || !src.Apart || !slices.ContainsFunc(s.Sources, func(o store.Source) bool { return o.Label == first && !o.Apart }) {
+				continue
+			}
+			own := v.Source(first)
+			for i := range v.Source(src.Label).All() {
+				for _, j := range v.Names().with(of(v, i, (*Reader).Key), own) {
+					s.beside.Add(j)
+				}
+			}
+		}
+		return v.Err()
+	})
 }
 
 // setGone notes the documents of replaced rows.

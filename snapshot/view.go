@@ -89,10 +89,13 @@ func (v *View) Doc(i int) Document {
 	return d
 }
 
+// isFull reports whether a skill goes by its full name where several are offered under its name.
+func (s *Set) isFull(i int) bool { return s.apart.Has(i) || s.beside.Has(i) }
+
 // idHere returns the ID of a skill of the scope if it may have another one in the whole set; d
 // may be nil.
 func (v *View) idHere(i int, d *Document) (id string, ok bool) {
-	several := v.Set.apart.Has(i) && (v.Scope.Offered.Has(i) || v.Scope.Away.Has(i)) && v.Names().clash(i)
+	several := v.Set.isFull(i) && (v.Scope.Offered.Has(i) || v.Scope.Away.Has(i)) && v.Names().clash(i)
 	if !several && !v.Scope.promoted[i] {
 		return "", false
 	}
@@ -110,7 +113,7 @@ func (v *View) idHere(i int, d *Document) (id string, ok bool) {
 func (v *View) Facts(i int) Facts { return of(v, i, (*Reader).Facts) }
 
 // ID returns the ID of a skill: its name if it is offered, else a longer one. Of several skills
-// that are offered under one name, the one of a source that is not apart has the name as its ID,
+// that are offered under one name, the one of a source that is not apart, nor beside one of its kind, has the name as its ID,
 // and each other one its full name.
 func (v *View) ID(i int) string { return string(v.AppendID(nil, i)) }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/regular"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // The kinds of places, from the highest priority to the lowest.
@@ -27,6 +28,10 @@ const (
 	// see. Discover returns none: its priority is below all others.
 	KindPreloaded = "preloaded"
 )
+
+// ApartFolder is the folder in the folder of installed skills that has those beside which another one
+// of the same name is installed. Each of its folders is a place of its own.
+const ApartFolder = ".apart"
 
 // The groups of places that Search.Order puts in order.
 const (
@@ -149,7 +154,7 @@ func Discover(search Search) ([]Place, error) {
 	d.roots(search.Roots, search.WorkDir)
 	d.group = groupInstalled
 	if search.Installed != "" {
-		d.add(KindInstalled, search.Installed, func() string { return KindInstalled })
+		d.installed(search.Installed)
 	}
 	d.project(search)
 	d.group = groupUser
@@ -196,6 +201,21 @@ func (d *discovery) ordered(order []string, least int) []Place {
 		places = append(places, p.Place)
 	}
 	return places
+}
+
+// installed adds the folder of installed skills, and the places in its ApartFolder.
+func (d *discovery) installed(dir string) {
+	d.add(KindInstalled, dir, func() string { return KindInstalled })
+	apart := filepath.Join(dir, ApartFolder)
+	entries, err := os.ReadDir(apart)
+	if err != nil && !isMissing(err) {
+		d.fail(apart, false, fmt.Errorf("looking for skills in %s: %w", apart, err))
+	}
+	for _, e := range entries {
+		if skill.IsPortableName(e.Name()) {
+			d.add(KindInstalled, filepath.Join(apart, e.Name()), func() string { return KindInstalled + ":" + e.Name() })
+		}
+	}
 }
 
 // project adds the places of the project: in the folders that all clients share first.

@@ -255,6 +255,7 @@ func (w *walker) searchEntry(ctx context.Context, parent visit, e fs.DirEntry) {
 			w.note(v.dir, "skill-file", errors.New("not a skill: a skill is a folder with a SKILL.md"), "move it to "+strings.TrimSuffix(name, path.Ext(name))+"/SKILL.md")
 		}
 	case skill.IsExcluded(name):
+	case name == ApartFolder && parent.dir == "." && w.src.info.Kind == KindInstalled:
 	case v.depth > maxDepth:
 		w.deep++
 	default:

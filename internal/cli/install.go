@@ -49,10 +49,11 @@ then get into place as a whole, or not at all. Install tells what may be wrong
 with a skill. If it tells nothing, the skill may still be unsafe.
 
 On a terminal, install asks before it writes, what to do if a name is taken
-(rename, skip or replace), and whether to go on if a skill of that name lies in
-another folder, because only one of them is offered. Elsewhere it does not ask:
-a taken name is an error, and a skill of that name in another folder needs
---yes. If trust.keys is configured, only a repository's tag (name it with
+(keep both, rename, skip or replace), and whether to go on if a skill of that
+name lies in another folder, because only one of them is offered. Elsewhere it
+does not ask: both cases need --yes. Two skills of one name from two sources are
+both offered, under their full names ("installed/pdf" and
+"installed:owner-repo/pdf"); the plain name means both of them. If trust.keys is configured, only a repository's tag (name it with
 --ref) or an archive with a .minisig file that is signed with one of the keys
 is installed.
 
@@ -220,7 +221,13 @@ func (r *installRun) run(change func(*install.Installer) (*install.Result, error
 
 // Resolve implements install.Caller.
 func (r *installRun) Resolve(_ context.Context, c *install.Change, may bool) (install.Action, string, error) {
-	if r.user == nil {
+	switch {
+	case c.Beside != "" && r.yes:
+		r.note("%s: %s: both are offered, as %s and %s", c.Name, c.Reason, install.FullName(c.Name), install.FullName(c.Beside))
+		return install.Add, c.Beside, nil
+	case c.Beside != "" && r.user == nil:
+		return "", "", fmt.Errorf("%s; --yes installs it beside that one, as %s, and --name NAME gives it another name (nothing was installed)", c.Reason, install.FullName(c.Beside))
+	case r.user == nil:
 		return "", "", fmt.Errorf("%s; --name NAME gives it another name (nothing was installed)", c.Reason)
 	}
 	r.note("%s: %s", c.Name, c.Reason)
@@ -228,12 +235,17 @@ func (r *installRun) Resolve(_ context.Context, c *install.Change, may bool) (in
 	if may {
 		choices = "[r]ename, [s]kip or re[p]lace it?"
 	}
+	if c.Beside != "" {
+		choices = "keep [b]oth, " + choices
+	}
 	for {
 		switch answer := r.user.ask("%s", choices); {
 		case answer == "s" || answer == "skip" || answer == "":
 			return install.Skip, "", nil
 		case may && (answer == "p" || answer == "replace"):
 			return install.Replace, "", nil
+		case c.Beside != "" && (answer == "b" || answer == "both"):
+			return install.Add, c.Beside, nil
 		case answer == "r" || answer == "rename":
 			if name := r.user.ask("new name:"); name != "" {
 				return install.Add, name, nil

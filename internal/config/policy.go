@@ -50,7 +50,7 @@ func (s *Settings) Policy(dir, client string, warn func(error)) *search.Policy {
 			var w *trust.Watched[install.Accepts]
 			w, err = lockIn(folder)
 			p.Installed, versions = []string{source.KindInstalled}, append(versions, w.Version)
-			p.Locked = func(_, dir, digest string) bool { return w.Value()(dir, digest) }
+			p.Locked = func(label, dir, digest string) bool { return w.Value()(install.Key(label, dir), digest) }
 		}
 		report("reading what was installed", err)
 	}

@@ -39,7 +39,7 @@ func (s *Settings) Sources(dir string, warn func(error)) ([]source.Source, error
 	for _, p := range places {
 		r := roots[p.Path]
 		p.Label = cmp.Or(r.Label, p.Label)
-		o := source.Options{Names: r.Names, MaxFile: s.MaxFile, Limits: s.Limits, Apart: r.Elsewhere()}
+		o := source.Options{Names: r.Names, MaxFile: s.MaxFile, Limits: s.Limits, Apart: r.Elsewhere() || p.Kind == source.KindInstalled && p.Label != source.KindInstalled}
 		switch plugin, ok := plugins[p.Path]; {
 		case p.Kind == source.KindProject && strings.HasPrefix(p.Label, namedLabel):
 			o.Confine = newFence(ProjectRoot(search.WorkDir), nil).folder

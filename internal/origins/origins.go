@@ -68,7 +68,7 @@ func (o *Origins) readOwn(dir string) error {
 		if path == "." {
 			path = ""
 		}
-		o.folders[regular.Real(filepath.Join(dir, name))] = Origin{endpoint.Shown(e.Source), Own, e.Ref, path}
+		o.folders[regular.Real(install.FolderOf(dir, name))] = Origin{endpoint.Shown(e.Source), Own, e.Ref, path}
 	}
 	return nil
 }
