@@ -45,7 +45,7 @@ var gitConfig = []string{
 	"checkout.workers=1",
 	"core.bigFileThreshold=16m", // larger files, which no skill has, are not held in memory
 	"fetch.unpackLimit=1",       // what comes stays packed: many small files would be many large ones
-	"http.lowSpeedLimit=1",      // a server that says nothing for a minute is given up
+	"http.lowSpeedLimit=1000",   // bytes a second: a server that sends less for a minute is given up
 	"http.lowSpeedTime=60",
 }
 

@@ -24,7 +24,8 @@ import (
 // Limits bound a download. nil means all zero values.
 type Limits struct {
 	Bytes     int64          // of one file; 0 means 50 MiB
-	Stall     time.Duration  // in which at least 1 KiB must arrive; 0 means 30 s
+	Stall     time.Duration  // in which at least 32 KiB, or the rest, must arrive; 0 means 30 s
+	Total     time.Duration  // of all that a root needs; 0 means 10 min, and an hour for Fetch
 	Redirects int            // 0 means 5; a negative number means none
 	Key       string         // sent to the host of the address, and to no other; "" means none
 	Named     string         // host and port that the user has named; any other must not be on this machine. "" means the host of the address
@@ -40,9 +41,17 @@ func (l *Limits) filled() Limits {
 }
 
 const (
-	progress = 1 << 10   // bytes that must arrive within Limits.Stall
-	longest  = time.Hour // that a download may take in any case
+	progress = 32 << 10         // bytes that must arrive within Limits.Stall
+	longest  = time.Hour        // that a download may take in any case
+	briefly  = 10 * time.Minute // that a root may take which nobody waits for
 )
+
+// A slowError says that too little arrived within Limits.Stall.
+type slowError struct{ stall time.Duration }
+
+func (e *slowError) Error() string {
+	return fmt.Sprintf("the server sent less than 32 KiB in %v; try again", e.stall)
+}
 
 // A File is a skill on a server: an archive, or a SKILL.md alone.
 type File struct {
@@ -133,7 +142,7 @@ func open(ctx context.Context, address string, l Limits) (*response, error) {
 	r := &response{limits: l}
 	ctx, r.cancel = context.WithCancelCause(ctx)
 	r.ctx, r.stop = context.WithTimeoutCause(ctx, longest, fmt.Errorf("it took more than %v", longest))
-	r.timer = time.AfterFunc(l.Stall, func() { r.cancel(fmt.Errorf("the server sent nothing for %v; try again", l.Stall)) })
+	r.timer = time.AfterFunc(l.Stall, func() { r.cancel(&slowError{l.Stall}) })
 	if err := r.get(u); err != nil {
 		r.close()
 		return nil, fmt.Errorf("downloading %s: %w", endpoint.Shown(u.String()), err)

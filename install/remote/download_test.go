@@ -116,7 +116,7 @@ func TestDownloadFails(t *testing.T) {
 		"cut":             {handler: hijacked("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), want: "the connection ended after 9 of 100 bytes; try again"},
 		"cut chunk":       {handler: hijacked("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nonly this"), want: "the connection ended"},
 		"no answer":       {handler: hijacked(""), want: "EOF"},
-		"silent":          {handler: stalled, limits: remote.Limits{Stall: time.Millisecond}, want: "the server sent nothing for 1ms; try again"},
+		"silent":          {handler: stalled, limits: remote.Limits{Stall: time.Millisecond}, want: "the server sent less than 32 KiB in 1ms; try again"},
 		"nobody":          {url: "http://127.0.0.1:1/", want: "connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {

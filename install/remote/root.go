@@ -137,22 +137,34 @@ func exists(path string) bool {
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// FetchDue fetches the roots that are due, or all of them. Its error joins the errors of all
-// roots that could not be fetched. It waits for other processes that fetch the same roots,
-// and then does not fetch these again.
-func FetchDue(ctx context.Context, roots []Root, all bool) error {
-	var errs []error
-	for _, r := range roots {
-		began := time.Now()
-		if !all && !Due(r, began) {
-			continue
-		}
-		if _, err := fetch(ctx, r, func(s *State) bool { return s.TriedAt.Before(began) && (all || s.due(r, began)) }); err != nil {
-			errs = append(errs, err)
-		}
-		if ctx.Err() != nil {
-			break
-		}
+// atOnce is how many roots are fetched at a time, so that a slow one delays no other.
+const atOnce = 8
+
+// FetchDue fetches the roots that are due, or all of them, several at a time, and calls progress,
+// unless it is nil, before and after each. Its error joins the errors of all roots that could not be fetched. It
+// waits for other processes that fetch the same roots, and then does not fetch these again.
+func FetchDue(ctx context.Context, roots []Root, all bool, progress func(done, due int)) error {
+	began := time.Now()
+	due := slices.DeleteFunc(slices.Clone(roots), func(r Root) bool { return !all && !Due(r, began) })
+	if progress == nil {
+		progress = func(int, int) {}
+	}
+	if len(due) > 0 {
+		progress(0, len(due))
+	}
+	errs := make([]error, len(due))
+	ended, turns := make(chan struct{}, len(due)), make(chan struct{}, atOnce)
+	for i, r := range due {
+		go func() {
+			turns <- struct{}{}
+			_, errs[i] = fetch(ctx, r, briefly, func(s *State) bool { return s.TriedAt.Before(began) && (all || s.due(r, began)) })
+			<-turns
+			ended <- struct{}{}
+		}()
+	}
+	for i := range due {
+		<-ended
+		progress(i+1, len(due))
 	}
 	return errors.Join(errs...)
 }
@@ -162,17 +174,22 @@ func FetchDue(ctx context.Context, roots []Root, all bool) error {
 // can go on. Skills that are refused are left out and noted in the state; after an error
 // everything stays as it was.
 func Fetch(ctx context.Context, r Root) (changed bool, err error) {
-	return fetch(ctx, r, func(*State) bool { return true })
+	return fetch(ctx, r, longest, func(*State) bool { return true })
 }
 
-// fetch fetches a root if its state still asks for it, once no other process fetches it.
-func fetch(ctx context.Context, r Root, wanted func(*State) bool) (changed bool, err error) {
+// fetch fetches a root if its state still asks for it, once no other process fetches it. All of it
+// takes no longer than the limit of the root, or most if it has none.
+func fetch(outer context.Context, r Root, most time.Duration, wanted func(*State) bool) (changed bool, err error) {
+	limits := r.Limits.filled()
+	most = cmp.Or(limits.Total, most)
+	ctx, cancel := context.WithTimeoutCause(outer, most, fmt.Errorf("it took more than %v", most))
+	defer cancel()
 	if err := os.MkdirAll(filepath.Dir(r.Path), 0o700); err != nil {
 		return false, err
 	}
 	lock := flock.New(r.Path+".lock", flock.SetPermissions(0o600))
 	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
-		return false, fmt.Errorf("locking %s: %w", r.Path, err)
+		return false, fmt.Errorf("locking %s, which another process may be fetching: %w", r.Path, cmp.Or(outer.Err(), context.Cause(ctx), err))
 	}
 	defer lock.Close()
 	before, err := ReadState(r.Path)
@@ -182,10 +199,13 @@ func fetch(ctx context.Context, r Root, wanted func(*State) bool) (changed bool,
 	if !wanted(before) {
 		return false, nil
 	}
-	f := fetcher{root: r, limits: r.Limits.filled(), before: *before, after: State{From: r.origin(), Ref: r.Ref, Sub: r.Sub}}
+	f := fetcher{root: r, limits: limits, before: *before, after: State{From: r.origin(), Ref: r.Ref, Sub: r.Sub}}
 	changed, err = f.run(ctx)
-	if ctx.Err() != nil { // nobody tried hard
-		return changed, ctx.Err()
+	if outer.Err() != nil { // nobody tried hard
+		return changed, outer.Err()
+	}
+	if err != nil && f.unreached == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
 	}
 	if err != nil {
 		err = fmt.Errorf("fetching %s: %w", cmp.Or(r.Label, f.after.From), err)
@@ -200,6 +220,8 @@ type fetcher struct {
 	limits Limits
 	before State
 	after  State
+
+	unreached error // why a site was left before its end; the skills until there count
 }
 
 func (f *fetcher) stage(name string) string { return filepath.Join(f.root.Path+".new", name) }
@@ -218,12 +240,12 @@ func (f *fetcher) run(ctx context.Context) (changed bool, err error) {
 	}
 	same, err := fetch(ctx)
 	if err != nil || same {
-		return false, err
+		return false, cmp.Or(err, f.unreached)
 	}
 	if err := swap(f.stage("tree"), f.root.Path); err != nil {
 		return false, fmt.Errorf("putting what was fetched in place: %w", err)
 	}
-	return true, nil
+	return true, f.unreached
 }
 
 // clean removes what an earlier run has left, and makes the folder in which this run works.
@@ -240,9 +262,9 @@ func (f *fetcher) clean() error {
 	return os.Mkdir(f.root.Path+".new", 0o700)
 }
 
-// has reports whether the folder is there and was fetched from the same place.
+// has reports whether the folder is there and was fetched from the same place, or a part of it.
 func (f *fetcher) has() bool {
-	return !f.before.FetchedAt.IsZero() && f.before.From == f.after.From && f.before.Sub == f.after.Sub && exists(f.root.Path)
+	return (!f.before.FetchedAt.IsZero() || len(f.before.Skills) > 0) && f.before.From == f.after.From && f.before.Sub == f.after.Sub && exists(f.root.Path)
 }
 
 // isSite reports whether a URL names a site, not an archive.
@@ -330,7 +352,7 @@ func (f *fetcher) archive(ctx context.Context) (same bool, err error) {
 }
 
 // site fetches the skills of a site that have a new digest. A skill that cannot be fetched
-// stays as it was.
+// stays as it was. A site that is too slow is left; the next fetch goes on from there.
 func (f *fetcher) site(ctx context.Context) (same bool, err error) {
 	s, err := List(ctx, f.root.URL, &f.limits)
 	if err != nil {
@@ -342,14 +364,22 @@ func (f *fetcher) site(ctx context.Context) (same bool, err error) {
 	f.after.Skills = make(map[string]string)
 	same = f.has()
 	var first error
-	for _, one := range s.Skills {
-		if f.keeps(one.Name) && f.before.Skills[one.Name] == one.Digest {
+	for i, one := range s.Skills {
+		if f.current(one) {
 			err = f.keep(ctx, one.Name)
 		} else if err = s.Fetch(ctx, one, f.stage("tree/"+one.Name)); err == nil {
 			same, f.after.Skills[one.Name] = false, one.Digest
 		}
-		if ctx.Err() != nil {
+		if errors.Is(ctx.Err(), context.Canceled) {
 			return false, ctx.Err()
+		}
+		if _, slow := errors.AsType[*slowError](err); slow || err != nil && ctx.Err() != nil {
+			err = cmp.Or(context.Cause(ctx), err)
+			ctx = context.WithoutCancel(ctx) // what is there is kept all the same
+			if err := f.leave(ctx, s.Skills[i:], err); err != nil {
+				return false, err
+			}
+			break
 		}
 		if err != nil {
 			first = cmp.Or(first, err)
@@ -367,9 +397,25 @@ func (f *fetcher) site(ctx context.Context) (same bool, err error) {
 		}
 	}
 	if len(f.after.Skills) == 0 {
-		return false, cmp.Or(first, fmt.Errorf("it lists no skill that can be used%s", firstOf(f.after.Refused)))
+		return false, cmp.Or(f.unreached, first, fmt.Errorf("it lists no skill that can be used%s", firstOf(f.after.Refused)))
 	}
 	return same && len(f.after.Skills) == len(f.before.Skills), nil
+}
+
+// leave keeps what is there of the skills of a site that were not reached, and notes why they were not.
+func (f *fetcher) leave(ctx context.Context, rest []Listed, cause error) error {
+	n := 0
+	for _, one := range rest {
+		if !f.current(one) {
+			n++
+		}
+		os.RemoveAll(f.stage("tree/" + one.Name)) // at most a part of it
+		if err := f.keep(ctx, one.Name); err != nil {
+			return err
+		}
+	}
+	f.unreached = fmt.Errorf("%d of its skills were not reached: %w", n, cause)
+	return nil
 }
 
 func firstOf(list []string) string {
@@ -384,13 +430,21 @@ func (f *fetcher) keeps(name string) bool {
 	return f.has() && f.before.Skills[name] != "" && exists(filepath.Join(f.root.Path, name))
 }
 
+// current reports whether a skill is there as a site lists it.
+func (f *fetcher) current(one Listed) bool {
+	return f.keeps(one.Name) && f.before.Skills[one.Name] == one.Digest
+}
+
 // keep copies a skill as it is, if it is there.
 func (f *fetcher) keep(ctx context.Context, name string) error {
 	if !f.keeps(name) || f.after.Skills[name] != "" {
 		return nil
 	}
-	f.after.Skills[name] = f.before.Skills[name]
-	return unpack.Folder(ctx, filepath.Join(f.root.Path, name), f.stage("tree/"+name), f.limits.Unpack)
+	err := unpack.Folder(ctx, filepath.Join(f.root.Path, name), f.stage("tree/"+name), f.limits.Unpack)
+	if err == nil {
+		f.after.Skills[name] = f.before.Skills[name]
+	}
+	return err
 }
 
 // note writes the state after a fetch.
@@ -400,14 +454,17 @@ func (f *fetcher) note(err error) error {
 	if err != nil {
 		s = f.before
 		s.From, s.Ref, s.Stamp = f.after.From, f.after.Ref, f.after.Stamp
+		if f.unreached != nil {
+			s.Skills, s.Refused = f.after.Skills, f.after.Refused
+		}
 		s.Error = tidy.Visible(tidy.Shorten(err.Error(), 1000))
 		if s.FailedSince.IsZero() {
 			s.FailedSince = now
 		}
 	} else {
 		s.FetchedAt = now
-		slices.Sort(s.Refused)
 	}
+	slices.Sort(s.Refused)
 	s.TriedAt = now
 	return s.write(f.root.Path)
 }

@@ -419,7 +419,7 @@ func TestAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if err := remote.FetchDue(t.Context(), []remote.Root{r}, false); err != nil {
+			if err := remote.FetchDue(t.Context(), []remote.Root{r}, false, nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -428,11 +428,11 @@ func TestAtOnce(t *testing.T) {
 	if n := a.count(); n != 1 {
 		t.Errorf("asked %d times", n)
 	}
-	must.Do(t, remote.FetchDue(t.Context(), []remote.Root{r}, false))
+	must.Do(t, remote.FetchDue(t.Context(), []remote.Root{r}, false, nil))
 	if a.count() != 1 {
 		t.Error("it was not due")
 	}
-	must.Do(t, remote.FetchDue(t.Context(), []remote.Root{r}, true))
+	must.Do(t, remote.FetchDue(t.Context(), []remote.Root{r}, true, nil))
 	if a.count() != 2 {
 		t.Error("all were asked for")
 	}
@@ -443,7 +443,7 @@ func TestOneFails(t *testing.T) {
 	a := serveArchive(t, map[string]string{"SKILL.md": doc("pdf", "x")})
 	bad, good := rootOf(t), rootOf(t)
 	bad.URL, bad.Label, good.URL = "http://127.0.0.1:1/a.zip", "bad", a.url
-	err := remote.FetchDue(t.Context(), []remote.Root{bad, good}, false)
+	err := remote.FetchDue(t.Context(), []remote.Root{bad, good}, false, nil)
 	if err == nil || !strings.Contains(err.Error(), "fetching bad: ") || len(tree(t, good.Path)) != 1 {
 		t.Errorf("%v", err)
 	}

@@ -47,7 +47,7 @@ func (s *Settings) Fetch() func(context.Context) error {
 	if len(roots) == 0 {
 		return nil
 	}
-	return func(ctx context.Context) error { return remote.FetchDue(ctx, roots, false) }
+	return func(ctx context.Context) error { return remote.FetchDue(ctx, roots, false, nil) }
 }
 
 // fetched returns the source of a root, given the source of its folder.
