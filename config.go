@@ -162,8 +162,8 @@ type Config struct {
 	// "@every 5s", Never means that only Owner.Rescan and Freshen do.
 	Schedule string
 
-	// Fetch brings the folders of sources in step with places elsewhere. A catalog with
-	// a schedule calls it in the background at each scheduled rescan, unless it is still
+	// Fetch brings the folders of sources in step with places elsewhere. A catalog with a
+	// schedule calls it in the background at once and at each scheduled rescan, unless it is still
 	// running; it decides itself what is due. nil means that nothing is called.
 	Fetch func(context.Context) error
 

@@ -61,6 +61,8 @@ func (l *local) start(ctx context.Context) error {
 	l.timer = s
 	if l.cfg.Background || s.fresh {
 		s.first.Go(job.Run)
+	} else {
+		s.fetch() // as the first job does
 	}
 	s.cron.Schedule(steady{times}, job)
 	s.cron.Start()

@@ -50,6 +50,16 @@ type Report struct {
 	again  []string        // folders of such files that no trace can watch
 }
 
+// Then returns the report of two rescans of the same source, one after the other.
+func (r Report) Then(later Report) Report {
+	later.Added += r.Added
+	later.Changed += r.Changed
+	later.Removed += r.Removed
+	later.Unchanged = min(r.Unchanged, later.Unchanged)
+	later.Took += r.Took
+	return later
+}
+
 // A Syncer brings a store in step with sources.
 type Syncer struct{ *catalog }
 

@@ -43,9 +43,11 @@ root in whose place another folder lies that is empty, as a mount point is.
 --forget removes them. --full reads every skill again and replaces what is
 indexed of it, one by one, so that nobody finds fewer skills meanwhile.
 
-Roots that are elsewhere (repositories, archives, sites) are fetched first if
-they are due, and all of them with --fetch. A root that cannot be fetched stays
-as it is.
+What is on this machine comes first. Then roots that are elsewhere
+(repositories, archives, sites) are fetched if they are due, or all of them with
+--fetch, and read too. With --watch they are fetched meanwhile. A root that
+cannot be fetched within ten minutes, or that sends less than 1 KB a second,
+stays as it is and is named at the end; the exit status is 0 all the same.
 
 --json prints an object with offered and found (numbers of skills and of
 SKILL.md files), mode, db (the catalog file), took_ms, and sources, a list of
@@ -56,13 +58,13 @@ hint) in what was read.`
 // indexRun says what "skills index" is to do.
 type indexRun struct {
 	full, watch bool
+	due, fetch  bool   // fetch roots that are due, or all of them
 	without     bool   // the encoder embeds nothing
 	forget      string // a root to remove; "" means none
 }
 
 func newIndexCommand(e env) *cobra.Command {
-	var o indexRun
-	var fetch bool
+	o := indexRun{due: true}
 	var lock string
 	cmd := &cobra.Command{
 		Use:     "index",
@@ -78,14 +80,11 @@ func newIndexCommand(e env) *cobra.Command {
 			if lock != "" {
 				return indexLocked(cmd.Context(), s, lock)
 			}
-			if err := fetchRoots(cmd.Context(), s, fetch); err != nil {
-				return err
-			}
 			return runIndex(cmd.Context(), s, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.full, "full", false, "read every skill again, whether or not it has changed")
-	cmd.Flags().BoolVar(&fetch, "fetch", false, "fetch all roots that are elsewhere, also those that are not due")
+	cmd.Flags().BoolVar(&o.fetch, "fetch", false, "fetch all roots that are elsewhere, also those that are not due")
 	cmd.Flags().StringVar(&o.forget, "forget", "", "remove the skills of this `root`, a label or a path, which is away")
 	cmd.Flags().BoolVar(&o.watch, "watch", false, "stay running and rescan on the configured schedule")
 	cmd.Flags().BoolVar(&o.without, "no-contextual", false, "do not wait for the encoder; programs that stay running, hooks and the next index go on")
@@ -133,6 +132,11 @@ func runIndex(ctx context.Context, s *session, o indexRun) error {
 		scan = c.Owner().RescanAll
 	}
 	reports, err := completeIndex(ctx, s, c, scan, o.without)
+	if err == nil && (o.fetch || o.due && !o.watch) {
+		var fetched fetchedRoots
+		reports, fetched, err = fetchAndIndex(ctx, s, c, reports, o)
+		defer fetched.note(s.screen)
+	}
 	if err != nil {
 		return err
 	}
@@ -140,6 +144,22 @@ func runIndex(ctx context.Context, s *session, o indexRun) error {
 		return err
 	}
 	return watchCatalog(ctx, s)
+}
+
+// fetchAndIndex fetches roots, after what is on this machine has been indexed, and indexes what has come. It returns the
+// reports of both.
+func fetchAndIndex(ctx context.Context, s *session, c *catalog, reports []repertoire.Report, o indexRun) ([]repertoire.Report, fetchedRoots, error) {
+	fetched, err := fetchRoots(ctx, s, o.fetch)
+	if fetched.tried == 0 || err != nil {
+		return reports, fetched, err
+	}
+	more, err := completeIndex(ctx, s, c, c.Owner().Rescan, o.without)
+	if err == nil && len(more) == len(reports) {
+		for i := range more {
+			more[i] = reports[i].Then(more[i])
+		}
+	}
+	return more, fetched, err
 }
 
 // completeIndex does everything that makes a catalog answer at once, with progress bars: it scans,
@@ -153,7 +173,7 @@ func completeIndex(ctx context.Context, s *session, c *catalog, scan scanner, wi
 	if err := embedMissing(ctx, s.screen, c.Owner().EmbedWords); ctx.Err() != nil {
 		return nil, ctx.Err()
 	} else if err != nil { // a server does not answer, but text ranks too
-		s.note("%v; ranking does without these vectors until nearly all are there (\"skills index\" goes on)", err)
+		s.warnOnce(fmt.Errorf("%w; ranking does without these vectors until nearly all are there (\"skills index\" goes on)", err))
 	}
 	if err := calibrate(ctx, s.screen, c); err != nil || without {
 		return reports, err

@@ -83,9 +83,11 @@ func newPushCommand(e env) *cobra.Command {
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s := e.session(cmd)
-			if err := fetchRoots(cmd.Context(), s, fetch); err != nil {
+			fetched, err := fetchRoots(cmd.Context(), s, fetch)
+			if err != nil {
 				return err
 			}
+			defer fetched.note(s.screen)
 			return runPush(s, cmd, &o, label, yes)
 		},
 	}

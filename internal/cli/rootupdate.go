@@ -142,17 +142,32 @@ func remotes(s *session, labels []string) ([]remote.Root, error) {
 	return chosen, nil
 }
 
-// fetchRoots fetches the roots that are due, or all of them. A root that cannot be fetched
-// stays as it is.
-func fetchRoots(ctx context.Context, s *session, all bool) error {
+// fetchedRoots says what became of roots that were due.
+type fetchedRoots struct {
+	tried  int
+	failed error // of those that could not be fetched; they stay as they are
+}
+
+// fetchRoots fetches the roots that are due, or all of them.
+func fetchRoots(ctx context.Context, s *session, all bool) (f fetchedRoots, err error) {
 	roots, err := remotes(s, nil)
 	if err != nil {
-		return err
+		return f, err
 	}
-	if err := remote.FetchDue(ctx, roots, all); err != nil && ctx.Err() == nil {
-		s.note("%v", err)
+	bar := s.progress("fetching", 1)
+	f.failed = remote.FetchDue(ctx, roots, all, func(done, due int) {
+		f.tried = due
+		bar.set(done, due)
+	})
+	bar.done()
+	return f, ctx.Err()
+}
+
+// note names at the end of a command what could not be fetched.
+func (f fetchedRoots) note(ui *screen) {
+	if f.failed != nil {
+		ui.note("%v; what is there of it stays, and \"skills root update LABEL\" tries for up to an hour", f.failed)
 	}
-	return ctx.Err()
 }
 
 // noteUnfetched says of which roots the skills may be old.
