@@ -101,6 +101,9 @@ func ParseSource(text string) (Source, error) {
 	if err != nil {
 		return Source{}, fmt.Errorf("source %q: %w", endpoint.Shown(text), err)
 	}
+	if s.Kind == Git && isArchive(s.Origin) && strings.HasPrefix(s.Origin, "http") {
+		s.Origin = "git+" + s.Origin // or the lock would name an archive
+	}
 	return s, nil
 }
 
@@ -122,10 +125,12 @@ func parseSource(text string) (Source, error) {
 	address, ref, _ := strings.Cut(text, "#")
 	s, err := parseAddress(address)
 	switch {
-	case err != nil || ref == "":
+	case err != nil:
 		return s, err
 	case s.IsLocal() && !strings.Contains(text, "://"):
 		return parsePath(text)
+	case ref == "":
+		return s, nil
 	case s.Kind != Git:
 		return Source{}, errors.New("only a repository has branches and tags; leave out what follows #")
 	case s.Ref+s.Page != "": // what follows is a line or a heading of a page
@@ -222,7 +227,7 @@ func parseSSH(text, host, rest string) (Source, error) {
 // parseShort reads owner/repo and owner/repo/folder.
 func parseShort(text string) (Source, error) {
 	parts := strings.Split(strings.TrimRight(text, "/"), "/")
-	for _, part := range parts[:2] {
+	for _, part := range append(parts, "")[:2] {
 		if !isWord(strings.TrimSuffix(part, ".git")) {
 			return Source{}, errors.New("this is no source; a repository is owner/repo, a folder ./folder (a branch or tag is named with --ref)")
 		}
@@ -248,9 +253,12 @@ func isDomain(s string) bool {
 	return isHost(s) && len(top) > 2 && !strings.ContainsAny(top, "0123456789_-") && top != ".git"
 }
 
-// cleanSub returns the clean path of a folder in a source.
+// cleanSub returns the clean path of a folder in a source, given its path or that of its SKILL.md.
 func cleanSub(sub string) (string, error) {
 	sub = strings.Trim(sub, "/")
+	if name := path.Base(sub); isInstructions(name) {
+		sub = strings.TrimRight(strings.TrimSuffix(sub, name), "/")
+	}
 	if sub == "" {
 		return "", nil
 	}
@@ -370,7 +378,7 @@ func parseWeb(u *url.URL) (Source, error) {
 		refs := map[string]string{"GB": heads, "GT": tags}[version[:min(2, len(version))]]
 		return pageOf(u, parts, refs, cmp.Or(version[min(2, len(version)):], "HEAD"), strings.Split(sub, "/"))
 	}
-	if strings.EqualFold(path.Ext(u.Path), ".md") {
+	if n := len(parts); n > 2 && isInstructions(parts[n-1]) {
 		return Source{}, errors.New("this is one file; name its repository, the page of its folder there, or an archive")
 	}
 	if query.Has("tab") { // of the page of a repository on GitHub
@@ -386,9 +394,6 @@ func pageOf(u *url.URL, repo []string, refs, ref string, sub []string) (Source, 
 	}
 	if slices.Contains(repo, "") {
 		return Source{}, errors.New("the URL names no repository: a part of its path is empty")
-	}
-	if n := len(sub); n > 0 && isInstructions(sub[n-1]) {
-		sub = sub[:n-1]
 	}
 	page, err := cleanSub(refs + strings.Join(append([]string{ref}, sub...), "/"))
 	origin := *u

@@ -15,8 +15,12 @@ import (
 func TestParseSource(t *testing.T) {
 	const host = "https://github.com/o/r"
 	for text, want := range map[string]Source{
-		"o/r":                                   {Kind: Git, Origin: host},
-		"o/r.git":                               {Kind: Git, Origin: host},
+		"o/r":     {Kind: Git, Origin: host},
+		"o/r.git": {Kind: Git, Origin: host},
+		"https://h/o/x.zip/tree/v1/.agents/SKILL.md": {Kind: Git, Origin: "git+https://h/o/x.zip", Page: "v1/.agents"},
+		"o/notes.md":                            {Kind: Git, Origin: "https://github.com/o/notes.md"},
+		"o/r/pdf/SKILL.md":                      {Kind: Git, Origin: host, Sub: "pdf"},
+		"o/r/SKILL.md":                          {Kind: Git, Origin: host},
 		"o/r/":                                  {Kind: Git, Origin: host},
 		"o/r/skills/pdf":                        {Kind: Git, Origin: host, Sub: "skills/pdf"},
 		host:                                    {Kind: Git, Origin: host},
@@ -108,8 +112,7 @@ func TestNoSource(t *testing.T) {
 		"https://h/o/r/tree/a b":       "is no name of a branch",
 		"https://h/o/r/tree/main/../x": "is no folder",
 		"https://h/o/r/tree/--x/y":     "names no branch",
-		"https://h/x/README.md":        "name its repository",
-		"https://h/o/r/raw/main/x.md":  "name its repository",
+		"https://h/a/pdf/SKILL.md":     "name its repository",
 		"o/r@-x":                       "owner/repo@skill",
 		"o/r#v1@-x":                    "owner/repo@skill",
 		"o/r@a/b@c@d":                  "owner/repo",
