@@ -96,6 +96,8 @@ type Block struct {
 	All     bool         // Text lists all skills in a fixed order, see Offer; Skills are in this order
 	Hint    string       // with All, for beside the prompt: which skills stand out; "" if none does
 	Wording string       // how certain the block is of its best skill: "certain", "likely" or "possible"; "" for none
+	Load    string       // the sentence of Text that says how skills are loaded; "" with All
+	LoadsID string       // the only skill that Load is about; "" means each
 	Pinned  []Body       // in Text with all of their instructions
 	Omitted int          // relevant skills that the budget left out
 	Tokens  int          // of Text and Hint, estimated
@@ -150,13 +152,17 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 	if done, err := p.listAll(ctx, &b, budget.short(form), a, pinned, fitting, answer.Caveat()); done || err != nil {
 		return b, err
 	}
-	layout, err := layoutOf(budget, header(budget.say(fitting), answer.Caveat()))
+	said, load, about := budget.say(fitting)
+	layout, err := layoutOf(budget, header(said+" "+load, answer.Caveat()))
 	if err != nil {
 		return Block{}, err
 	}
 	entries, used := b.fill(append(first, fitting...), budget, layout)
 	if entries, err = p.addRequired(ctx, &b, entries, used, budget, layout, a); err != nil {
 		return Block{}, err
+	}
+	if len(entries) > 0 {
+		b.Load, b.LoadsID = load, about
 	}
 	if len(b.Skills)+len(b.Pinned) > 0 {
 		b.Text = layout.block(b.Pinned, entries)

@@ -74,8 +74,9 @@ func wordingFor(best *search.Hit) string {
 	return possible
 }
 
-// say returns what a block says of the best of the skills that fit, and how that is loaded.
-func (b Budget) say(fitting []search.Hit) string {
+// say returns what a block says of the best of the skills that fit, and how that is loaded. about is
+// the ID of the skill that the latter speaks of; "" means each of them.
+func (b Budget) say(fitting []search.Hit) (said, load, about string) {
 	var best search.Hit // pinned skills say nothing of the prompt
 	if len(fitting) > 0 {
 		best = fitting[0]
@@ -86,11 +87,11 @@ func (b Budget) say(fitting []search.Hit) string {
 	}
 	switch d := DefaultWording(); wordingFor(&best) {
 	case certain:
-		return say(b.Wording.Certain, d.Certain) + " " + b.load(name, fitting[:1])
+		return say(b.Wording.Certain, d.Certain), b.Load(best.ID, fitting[:1]), best.ID
 	case probable:
-		return say(b.Wording.Likely, d.Likely) + " " + b.load(name, fitting[:1])
+		return say(b.Wording.Likely, d.Likely), b.Load(best.ID, fitting[:1]), best.ID
 	default:
-		return say(b.Wording.Possible, d.Possible) + " " + b.load("", fitting)
+		return say(b.Wording.Possible, d.Possible), b.Load("", fitting), ""
 	}
 }
 
@@ -133,9 +134,10 @@ func (o *Own) say(names []string, one bool) string {
 	}
 }
 
-// load returns the sentence that says how a skill is loaded: the one with this name, or ""
+// Load returns the sentence that says how a skill is loaded: the one with this ID, or ""
 // for each of the listed ones. Its forms are facts or calls of the client at hand.
-func (b Budget) load(name string, listed []search.Hit) string {
+func (b Budget) Load(id string, listed []search.Hit) string {
+	name := escapedLine(id)
 	if own := escapedLine(b.Intro); own != "" {
 		return own
 	}
@@ -236,7 +238,7 @@ func (p *Provider) listAll(ctx context.Context, b *Block, budget Budget, a *sear
 		}
 	}
 	all = budget.Choose(all)
-	layout, err := layoutOf(budget, header("Skills in the catalog. "+budget.load("", all), caveat))
+	layout, err := layoutOf(budget, header("Skills in the catalog. "+budget.Load("", all), caveat))
 	if err != nil {
 		return false, err
 	}
@@ -281,9 +283,10 @@ func (b Budget) hint(fitting []search.Hit) string {
 		names[i] = escapedLine(fitting[i].ID)
 	}
 	if wordingFor(&fitting[0]) == possible && b.Wording.Possible == "" {
-		return "Of the skills in the catalog, these may fit this prompt: " + strings.Join(names, ", ") + ". " + b.load("", fitting) + "\n"
+		return "Of the skills in the catalog, these may fit this prompt: " + strings.Join(names, ", ") + ". " + b.Load("", fitting) + "\n"
 	}
-	text := b.say(fitting)
+	said, load, _ := b.say(fitting)
+	text := said + " " + load
 	if len(names) > 1 {
 		text += " May fit too: " + strings.Join(names[1:], ", ") + "."
 	}

@@ -67,7 +67,7 @@ func TestOwn(t *testing.T) {
 		{mark, "", hits("mine", "mine2"), "These are skills of your own, to be used as such: $mine, $mine2."},
 		{nil, "mine", hits("mine"), "The tool `read_skill` of the MCP server s returns its instructions, called with the name mine."},
 	} {
-		if got := (Budget{Server: "s", Own: tt.own}).load(tt.one, tt.list); got != tt.want {
+		if got := (Budget{Server: "s", Own: tt.own}).Load(tt.one, tt.list); got != tt.want {
 			t.Errorf("%s\nwant %s", got, tt.want)
 		}
 	}

@@ -95,9 +95,9 @@ func (s *Server) suggestion(ctx context.Context, p *api.Prompt, e usage.Event) (
 	if err != nil {
 		return nil, err
 	}
-	out := &api.Suggestion{Block: b.Text, Skills: make([]api.Offer, len(b.Skills)), Tokens: b.Tokens, Because: b.Kind, Heeds: true}
+	out := &api.Suggestion{Block: b.Text, Skills: make([]api.Offer, len(b.Skills)), Tokens: b.Tokens, Because: b.Kind, Heeds: true, Load: b.Load, LoadsID: b.LoadsID}
 	for i, h := range b.Skills {
-		out.Skills[i] = api.Offer{ID: h.ID, Name: h.Name, Source: h.Source, Location: h.Location, Probability: h.Probability}
+		out.Skills[i] = api.Offer{ID: h.ID, Name: h.Name, Source: h.Source, Location: h.Location, Digest: h.Digest, Probability: h.Probability}
 		e.Skills = append(e.Skills, usage.Skill{ID: h.ID})
 	}
 	e.Because, e.Wording = b.Kind, b.Wording

@@ -50,6 +50,11 @@ type Suggestion struct {
 	Tokens  int     `json:"tokens"`            // of the block, estimated
 	Because string  `json:"because,omitempty"` // why a prompt of this kind wants no skill, such as "reply"; it is no Earlier prompt then
 
+	// Load is the sentence of Block that says how skills are loaded, and LoadsID the only skill that it
+	// is about; "" means each. The client may put its own way in the place of it.
+	Load    string `json:"load,omitempty"`
+	LoadsID string `json:"loads_id,omitempty"`
+
 	Heeds bool `json:"heeds_switches,omitempty"` // the server knows Prompt.Switches
 
 	// AsOf is the time of the catalog's state from which the answer is, if the server cannot
@@ -63,7 +68,8 @@ type Offer struct {
 	Name        string  `json:"name"`
 	Source      string  `json:"source,omitempty"`
 	Location    string  `json:"location,omitempty"`
-	Probability float64 `json:"probability"` // when it was offered; 1 means that it was loaded
+	Digest      string  `json:"digest,omitempty"` // of its files, in a Suggestion
+	Probability float64 `json:"probability"`      // when it was offered; 1 means that it was loaded
 }
 
 // The states of a server.

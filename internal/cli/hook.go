@@ -94,7 +94,7 @@ func newHookCommand(e env) *cobra.Command {
 			if err := server.answer(&call, s.agent); err != nil {
 				return err
 			}
-			call.Switches = config.SwitchesOf
+			call.Switches, call.Digest = config.SwitchesOf, config.DigestAt
 			run := hookRun{session: s}
 			return run.answer(cmd.Context(), call)
 		},

@@ -139,6 +139,52 @@ func (d *doors) tellers(c *repertoire.Catalog) map[string]string {
 	return map[string]string{"list": list, "why": call(d.t, 0, "why", "lamplighter", wick), "page": page.Body.String()}
 }
 
+// teamServer starts a server, as one on another machine, of the skills in a folder, and returns its URL.
+func teamServer(t *testing.T, dir string) string {
+	t.Helper()
+	src, err := source.Dir(dir, &source.Options{Label: "team", Priority: 1})
+	must.Do(t, err)
+	team, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "team.db"), Schedule: repertoire.Never})
+	must.Do(t, err)
+	t.Cleanup(func() { must.Do(t, team.Close()) })
+	_, err = team.Owner().Rescan(t.Context(), nil)
+	must.Do(t, err)
+	h, err := mcpserver.NewHTTP(map[string]*mcpserver.Server{"": mcpserver.New(team, nil)}, &mcpserver.HTTPOptions{Rate: -1})
+	must.Do(t, err)
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestOwnOfServer: a hook that asks a server names the client's own way for a skill that the client has in
+// its own folders as the server has it, and the server's for all others.
+func TestOwnOfServer(t *testing.T) {
+	home := fixture(t)
+	must.Write(t, "config.yaml", "bundled: false\n")
+	write := func(dir, name, text string) {
+		must.Write(t, filepath.Join(dir, name, "SKILL.md"), "---\nname: "+name+"\ndescription: Trims the wick of harbour lanterns, "+text+". Use when trimming the wick of a lantern.\n---\nUse scissors.\n")
+	}
+	for _, name := range []string{"brass", "copper", "steel"} {
+		write("team", name, "of "+name)
+	}
+	url := teamServer(t, filepath.Join(home, "team"))
+	d := &doors{t: t, home: home, elsewhere: url}
+	for own, folder := range map[string]string{"claude": ".claude/skills", "codex": ".codex/skills"} {
+		write(folder, "brass", "of brass")
+		write(folder, "copper", "of copper that somebody has edited")
+		d.asking, _ = client.Find(own)
+		all := d.hook(wick, "--url", url, "--mcp-server", "skills")
+		if want := map[string]string{"claude": "Your tool `Skill` loads each of these by its name: brass.", "codex": "to be used as such: $brass."}[own]; !strings.Contains(all, want+" The tool `read_skill` of the MCP server skills returns the instructions of each of the others") {
+			t.Errorf("%s: %s", own, all)
+		}
+		for name, want := range map[string]string{"brass": map[string]string{"claude": "Your tool `Skill` loads it, called with the name brass.", "codex": "It is a skill of your own, $brass"}[own], "copper": "returns its instructions, called with the name copper."} {
+			if one := d.hook("use the skill "+name, "--url", url, "--mcp-server", "skills"); !strings.Contains(one, want) {
+				t.Errorf("%s, %s: %s, want %s", own, name, one, want)
+			}
+		}
+	}
+}
+
 // TestSwitchedOff: what a person has switched off in a client is off for its model at every door, and
 // at no other: doors × settings × clients. A server on another machine is told by the hook.
 func TestSwitchedOff(t *testing.T) {
@@ -147,17 +193,7 @@ func TestSwitchedOff(t *testing.T) {
 	must.Write(t, ".agents/skills/lamplighter/SKILL.md", "---\nname: lamplighter\ndescription: Trims the wick of harbour lanterns. Use when trimming the wick of a lantern.\n---\nUse the brass scissors.\n")
 	must.Write(t, ".agents/skills/kettle/SKILL.md", "---\nname: kettle\ndescription: Boils water in the kettle. Use when boiling water.\n---\nFill it.\n")
 	call(t, 0, "index")
-	other, err := source.Dir(filepath.Join(home, ".agents/skills"), &source.Options{Label: "team", Priority: 1})
-	must.Do(t, err)
-	team, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{other}, DB: filepath.Join(t.TempDir(), "team.db"), Schedule: repertoire.Never})
-	must.Do(t, err)
-	defer team.Close()
-	_, err = team.Owner().Rescan(t.Context(), nil)
-	must.Do(t, err)
-	h, err := mcpserver.NewHTTP(map[string]*mcpserver.Server{"": mcpserver.New(team, nil)}, &mcpserver.HTTPOptions{Rate: -1})
-	must.Do(t, err)
-	server := httptest.NewServer(h)
-	defer server.Close()
+	server := teamServer(t, filepath.Join(home, ".agents/skills"))
 	clients := make(map[string]bool)
 	for _, s := range switchings() {
 		asking, _ := client.Find(s.client)
@@ -166,7 +202,7 @@ func TestSwitchedOff(t *testing.T) {
 			place := filepath.ToSlash(filepath.Join(home, ".agents/skills/lamplighter"))
 			must.Write(t, s.file, strings.ReplaceAll(s.text, "PLACE", place))
 			defer os.Remove(s.file)
-			d := &doors{t: t, home: home, asking: asking, elsewhere: server.URL}
+			d := &doors{t: t, home: home, asking: asking, elsewhere: server}
 			c, err := repertoire.OpenDefault(t.Context(), home)
 			must.Do(t, err)
 			defer c.Close()
@@ -186,7 +222,7 @@ func TestSwitchedOff(t *testing.T) {
 				check(d.tellers(c), text, means == s.means)
 			}
 			if s.means == "user" {
-				check(map[string]string{"hook": d.hook("use the lamplighter skill"), "hook --url": d.hook("use the lamplighter skill", "--url", server.URL)}, "lamplighter", true)
+				check(map[string]string{"hook": d.hook("use the lamplighter skill"), "hook --url": d.hook("use the lamplighter skill", "--url", server)}, "lamplighter", true)
 			}
 		})
 	}

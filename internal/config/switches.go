@@ -113,7 +113,7 @@ func SwitchesOf(ctx context.Context, dir, client string, warn func(error)) (list
 				continue // nothing is there
 			}
 			if read++; read <= mostDigests {
-				sw.Digest = digestAt(ctx, folder)
+				sw.Digest = DigestAt(ctx, folder)
 			}
 			if sw.At = nil; sw.Digest == "" { // rather too many are off
 				sw.Names = filepath.Base(folder) // names of skills have no special characters
@@ -124,8 +124,11 @@ func SwitchesOf(ctx context.Context, dir, client string, warn func(error)) (list
 	return list
 }
 
-// digestAt returns the digest of the skill in a folder; "" means that it cannot be read.
-func digestAt(ctx context.Context, folder string) string {
+// DigestAt returns the digest of the skill in a folder; "" means that it cannot be read.
+func DigestAt(ctx context.Context, folder string) string {
+	if _, err := os.Stat(filepath.Join(folder, skill.FileNames[0])); err != nil {
+		return ""
+	}
 	src, err := source.Dir(folder, &source.Options{Single: true, Own: true})
 	if err != nil {
 		return ""

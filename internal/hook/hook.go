@@ -30,8 +30,8 @@ import (
 // Deadline is the deadline of a hook whose command names none, while it is kept.
 const Deadline = 300 * time.Millisecond
 
-// A Call is one call of a hook. All fields but Patience, Server, Name, Ask, Switches, Index
-// and Usage are needed.
+// A Call is one call of a hook. All fields but Patience, Server, Name, Ask, Switches, Digest,
+// Index and Usage are needed.
 type Call struct {
 	Arg      string        // which hook, one of client.HookArgs
 	Deadline time.Duration // after the event has been read; nothing is answered later
@@ -58,6 +58,10 @@ type Call struct {
 	// Switches returns what is set for skills in the settings of a client, for a server that cannot
 	// read them; nil means nothing. warn is called for what cannot be read.
 	Switches func(ctx context.Context, dir, client string, warn func(error)) []search.Switch
+
+	// Digest returns the digest of the skill in a folder, "" if it cannot be read; nil means that a
+	// server's skills are not looked for on this machine.
+	Digest func(ctx context.Context, folder string) string
 
 	// Open opens the catalog of a project for an agent; nil means all agents.
 	Open func(context.Context, Opening) (Catalog, *repertoire.Agent, error)

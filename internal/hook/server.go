@@ -3,14 +3,19 @@ package hook
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 // ageRoom is how long the line may be that says how old an answer is.
@@ -48,7 +53,11 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 		if text, err = textOf(s, p.Room); err != nil {
 			return got, err
 		}
+		text = r.withOwn(ctx, s, text, e.Room())
 		got.Offers = s.Skills
+		for i := range got.Offers {
+			got.Offers[i].Digest = "" // the server knows it
+		}
 		return got, nil
 	})
 	return text, err
@@ -70,6 +79,37 @@ func (r *run) asking(ctx context.Context, p *api.Prompt) (ask func(context.Conte
 		}
 		return s, err
 	}, err
+}
+
+// withOwn puts the client's own way to load skills into the text of an answer, for those that the client
+// has in its own folders as the server has them, if there is room.
+func (r *run) withOwn(ctx context.Context, s *api.Suggestion, text string, room int) string {
+	own := r.own()
+	if own == nil || r.Digest == nil || s.Load == "" || r.Server == "" {
+		return text
+	}
+	c, m := r.client()
+	own.Name = func(e *repertoire.Entry) string {
+		for _, dir := range slices.Concat(m.SkillDirs(c, client.Project), m.SkillDirs(c, client.User)) {
+			if e.Digest != "" && e.Name == filepath.Base(e.Name) && filepath.IsLocal(e.Name) && e.Digest == r.Digest(ctx, filepath.Join(dir, e.Name)) {
+				return e.Name
+			}
+		}
+		return ""
+	}
+	var listed []search.Hit
+	for _, o := range s.Skills {
+		if s.LoadsID == "" || s.LoadsID == o.ID {
+			h := search.Hit{}
+			h.ID, h.Name, h.Digest = o.ID, o.Name, o.Digest
+			listed = append(listed, h)
+		}
+	}
+	load := contextprovider.Budget{Server: r.Server, Own: own}.Load(s.LoadsID, listed)
+	if with := strings.Replace(text, tidy.Clean(s.Load), load, 1); contextprovider.JSONLength(with) <= room {
+		return with
+	}
+	return text
 }
 
 // textOf returns the block of an answer without hidden characters, with the time that it is
