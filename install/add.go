@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 
 	"github.com/repertoire-skills/repertoire/install/unpack"
@@ -89,7 +88,7 @@ func (in *Installer) Install(ctx context.Context, r Request, c Caller) (result *
 		return nil, fmt.Errorf("source %s: %w", s, err)
 	}
 	result = &Result{Source: s.Origin, Ref: s.Ref, Commit: f.commit}
-	a := work{in, l, st, s, f, c, make(map[string]bool)}
+	a := work{Installer: in, lock: l, stage: st, source: s, got: f, caller: c, taken: make(map[string]bool)}
 	for _, one := range all {
 		change, err := a.plan(ctx, one, r.Name)
 		if err != nil {
@@ -148,9 +147,9 @@ func (a *work) plan(ctx context.Context, f found, name string) (*Change, error) 
 // put copies a skill into the stage, checks it there, and fills c.
 func (a *work) put(ctx context.Context, c *Change, f found) error {
 	to := a.stage.new(c.Name)
-	err := unpack.Folder(ctx, filepath.Join(a.got.dir, filepath.FromSlash(f.dir)), to, a.opts.Limits)
-	if _, refused := errors.AsType[*unpack.Error](err); refused {
-		c.refuse(fmt.Errorf("the files of %s are refused: %w", f.dir, err))
+	err := unpack.Part(ctx, a.got.dir, f.dir, to, a.opts.Limits)
+	if bad, refused := errors.AsType[*unpack.Error](err); refused { // without the folder of the stage
+		c.refuse(fmt.Errorf("the files of %s are refused: %w", f.dir, bad))
 		return nil
 	} else if err != nil {
 		return err

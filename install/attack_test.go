@@ -69,25 +69,30 @@ func TestNothingRuns(t *testing.T) {
 // TestLinks: a link in a source brings in nothing from outside of the source.
 func TestLinks(t *testing.T) {
 	secret := skills(t, t.TempDir(), "secret")
-	repo := repository(t, "cat", "dog", "owl")
+	repo := repository(t, "ape", "bat", "cat", "dog", "owl")
 	for link, to := range map[string]string{
-		"skills/cat/notes.md": "/etc/passwd", "skills/dog/more": secret, "skills/away": filepath.Join(secret, "secret"), "skills/loop": "..",
+		"skills/ape/SKILL.md": filepath.Join(secret, "secret", "SKILL.md"), "skills/bat/config": "../../.git/config",
+		"skills/cat/notes.md": "../../out/passwd", "out": "/etc", "skills/dog/more": secret, "skills/away": filepath.Join(secret, "secret"), "skills/loop": "..",
 	} {
-		must.Do(t, os.Symlink(to, filepath.Join(repo, link)))
+		link = filepath.Join(repo, link)
+		os.Remove(link)
+		must.Do(t, os.Symlink(to, link))
 	}
 	record(t, repo, "links")
-	in := installer(t, nil)
-	r, err := in.Install(t.Context(), Request{Source: "file://" + repo, All: true}, &caller{})
-	must.Do(t, err)
-	if got := summary(r); got != "cat refuse, dog refuse, owl add" {
-		t.Error(got)
-	}
-	for _, c := range r.Changes[:2] {
-		if !strings.Contains(c.Reason, "link") {
-			t.Errorf("%s: %s", c.Name, c.Reason)
+	for _, source := range []string{"file://" + repo, repo} {
+		in := installer(t, nil)
+		r, err := in.Install(t.Context(), Request{Source: source, All: true}, &caller{})
+		must.Do(t, err)
+		if got := summary(r); got != "ape refuse, bat refuse, cat refuse, dog refuse, owl add" {
+			t.Fatal(got)
 		}
+		for i, want := range []string{secret, "no part of a skill", `"/etc", outside of its source`, secret} {
+			if c := r.Changes[i]; !strings.Contains(c.Reason, "it is a symbolic link that leads to") || !strings.Contains(c.Reason, want) {
+				t.Errorf("%s: %s", c.Name, c.Reason)
+			}
+		}
+		clean(t, in, "owl")
 	}
-	clean(t, in, "owl")
 }
 
 // TestArguments: no source and no ref becomes an option of git, or another program.

@@ -102,8 +102,8 @@ func (in *Installer) fetchGit(ctx context.Context, st *stage, s *Source, w wish)
 	if f.signature, err = in.verifyTag(ctx, st, r, v); err != nil {
 		return f, err
 	}
-	var dirs []string
-	if f.trees, dirs, err = r.Trees(ctx, f.commit, w.subs); err != nil {
+	var files []string
+	if f.trees, files, err = r.Trees(ctx, f.commit, w.subs); err != nil {
 		return f, err
 	}
 	if w.trees != nil {
@@ -114,22 +114,23 @@ func (in *Installer) fetchGit(ctx context.Context, st *stage, s *Source, w wish)
 		if len(f.subs) == 0 {
 			return f, nil
 		}
-	} else if f.subs, err = w.narrow(dirs); err != nil {
+	} else if f.subs, err = w.narrow(files); err != nil {
 		return f, err
 	}
-	return f, r.Checkout(ctx, f.commit, f.subs)
+	return f, remote.Checkout(ctx, r, f.commit, f.subs)
 }
 
-// narrow returns the folders of a repository that are needed for a wish, given all folders
-// with a SKILL.md: a few skills are fetched without the rest. By the specification, a
+// narrow returns the folders of a repository that are needed for a wish, given all its
+// SKILL.md files: a few skills are fetched without the rest. By the specification, a
 // folder has the name of its skill; if a wanted name is no folder's, everything is needed.
-func (w wish) narrow(dirs []string) ([]string, error) {
+func (w wish) narrow(files []string) ([]string, error) {
 	r := w.request
-	if r.All || len(dirs) < 2 {
+	if r.All || len(files) < 2 {
 		return w.subs, nil
 	}
 	var all []found
-	for _, dir := range dirs {
+	for _, file := range files {
+		dir := path.Dir(file)
 		all = append(all, found{dir: dir, name: path.Base(dir)})
 	}
 	if len(r.Skills) == 0 {
@@ -215,17 +216,19 @@ func (in *Installer) fetchRegistry(ctx context.Context, st *stage, s Source) (f 
 	return f, os.Rename(file, filepath.Join(f.dir, skill.FileNames[0]))
 }
 
-// below returns the folders of a source in which skills are searched.
-func (f fetched) below(subs []string) ([]string, error) {
+// below returns the folders of a source in which skills are searched, without links on the way.
+func (f fetched) below(subs []string) (real []string, err error) {
 	if len(subs) == 0 {
 		return []string{"."}, nil
 	}
 	for _, sub := range subs {
-		if info, err := os.Lstat(filepath.Join(f.dir, filepath.FromSlash(sub))); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("the source has no folder %s", sub)
+		dir, err := unpack.Resolve(f.dir, sub)
+		if err != nil {
+			return nil, fmt.Errorf("the source has no folder %s: %w", sub, err)
 		}
+		real = append(real, dir)
 	}
-	return subs, nil
+	return real, nil
 }
 
 // find finds the skills in some folders of a source; nil means all of it.
@@ -244,7 +247,7 @@ func (f fetched) find(ctx context.Context, subs []string) ([]found, error) {
 		return nil, err
 	}
 	for _, sub := range subs {
-		list, problems, err := find(ctx, filepath.Join(f.dir, filepath.FromSlash(sub)))
+		list, problems, err := find(ctx, f.dir, sub)
 		if err != nil {
 			return nil, err
 		}
@@ -252,7 +255,6 @@ func (f fetched) find(ctx context.Context, subs []string) ([]found, error) {
 			return nil, fmt.Errorf("no skill was found: %s", problems[0].Message)
 		}
 		for _, one := range list {
-			one.dir = path.Join(sub, one.dir)
 			if f.failed[one.dir] == nil {
 				all = append(all, one)
 			}

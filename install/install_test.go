@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -234,6 +235,83 @@ func TestGone(t *testing.T) {
 	says(t, errors.New(r.Changes[0].Reason), `the source has no skill at cat any more; what is installed stays ("skills remove cat" removes it)`)
 	says(t, errors.New(r.Changes[2].Reason), "there is no such folder")
 	clean(t, in, "cat", "dog", "owl")
+}
+
+// TestLinkedSkills: links that stay in a source are resolved, also if only a part of the source is fetched,
+// and what they lead to counts when the skill is updated.
+func TestLinkedSkills(t *testing.T) {
+	repo := repository(t, "cat", "dog")
+	gitIn(t, repo, "config", "uploadpack.allowFilter", "true")
+	must.Write(t, filepath.Join(repo, "shared", "deep", "lib.py"), "x=1")
+	must.Write(t, filepath.Join(repo, "shared", "other.md"), "other")
+	must.Write(t, filepath.Join(repo, "src", "owl", "SKILL.md"), doc("owl", "Hoots."))
+	must.Write(t, filepath.Join(repo, "src", "ewe.md"), doc("ewe", "Bleats."))
+	must.Write(t, filepath.Join(repo, "large", "file"), "never fetched")
+	must.Do(t, os.Mkdir(filepath.Join(repo, "skills", "ewe"), 0o755))
+	for link, to := range map[string]string{
+		"skills/cat/lib": "../../vendor/deep", "vendor": "shared", "skills/dog/scripts/lib.py": "../../cat/lib/lib.py", "skills/owl": "../src/owl", "skills/ewe/SKILL.md": "../../src/ewe.md", "agents": "skills",
+	} {
+		must.Do(t, os.Symlink(to, filepath.Join(repo, filepath.FromSlash(link))))
+	}
+	record(t, repo, "links")
+	url := "file://" + repo
+	for _, c := range []struct {
+		r     Request
+		names []string
+	}{
+		{Request{Source: url, All: true}, []string{"cat", "dog", "ewe", "owl"}},
+		{Request{Source: repo, All: true}, []string{"cat", "dog", "ewe", "owl"}},
+		{Request{Source: url, Skills: []string{"dog"}}, []string{"dog"}},
+		{Request{Source: url, Skills: []string{"ewe", "cat"}}, []string{"cat", "ewe"}},
+		{Request{Source: url, Skills: []string{"owl"}}, []string{"owl"}},
+	} {
+		in := installer(t, nil)
+		fetched := false
+		in.step = func(what string) {
+			left, err := filepath.Glob(filepath.Join(in.dir, skill.StagingPrefix+"*", "fetched", "large"))
+			fetched = fetched || what == "check" && (err != nil || len(left) > 0)
+		}
+		r, err := in.Install(t.Context(), c.r, &caller{})
+		must.Do(t, err)
+		clean(t, in, c.names...)
+		for file, want := range map[string]string{"cat/lib/lib.py": "x=1", "dog/scripts/lib.py": "x=1"} {
+			if name, _, _ := strings.Cut(file, "/"); exists(in.folder(name)) && must.Read(t, filepath.Join(in.dir, file)) != want {
+				t.Errorf("%v: %s", c.r, file)
+			}
+		}
+		if c.r.Source == url && fetched != c.r.All {
+			t.Errorf("%v: all was fetched: %t; %s", c.r, fetched, summary(r))
+		}
+	}
+	in := installer(t, nil)
+	r, err := in.Install(t.Context(), Request{Source: url, Skills: []string{"dog", "owl"}}, &caller{})
+	must.Do(t, err)
+	must.Write(t, filepath.Join(repo, "shared", "other.md"), "changed")
+	record(t, repo, "not in a skill")
+	if r, err = in.Update(t.Context(), Order{}, &caller{}); err != nil || summary(r) != "dog unchanged, owl unchanged" {
+		t.Errorf("%s, %v", summary(r), err)
+	}
+	must.Write(t, filepath.Join(repo, "shared", "deep", "lib.py"), "x=2")
+	record(t, repo, "what dog has a link to")
+	if r, err = in.Update(t.Context(), Order{}, &caller{}); err != nil || summary(r) != "dog update, owl unchanged" || !strings.Contains(r.Changes[0].Diff, "+x=2") {
+		t.Errorf("%s, %v", summary(r), err)
+	}
+	clean(t, in, "dog", "owl")
+	s, err := ParseSource(url)
+	must.Do(t, err)
+	for sub, want := range map[string]string{"agents": "cat, dog, ewe, owl", "skills/owl": "owl", "agents/dog": "dog"} {
+		st, err := in.newStage()
+		must.Do(t, err)
+		s.Sub = sub
+		f, err := in.fetch(t.Context(), st, &s, wish{request: Request{All: true}})
+		must.Do(t, err)
+		all, err := f.find(t.Context(), f.subs)
+		slices.SortFunc(all, compareFound)
+		if got := strings.Join(namesOf(all), ", "); err != nil || got != want {
+			t.Errorf("%s: %s, %v", sub, got, err)
+		}
+		must.Do(t, st.close())
+	}
 }
 
 // TestTaken: what is done about a taken name is up to the caller.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/install/remote"
+	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -25,14 +26,14 @@ type found struct {
 	err  error // why it cannot be installed; nil if it can
 }
 
-// confined returns the source of the skills in a folder, which no link leaves. single is
+// confined returns the source of the skills in a folder of the folder top, which no link leaves. single is
 // source.Options.Single.
-func confined(dir string, single bool) (*source.FS, error) {
-	real, err := filepath.EvalSymlinks(dir)
+func confined(top, dir string, single bool) (*source.FS, error) {
+	real, err := filepath.EvalSymlinks(top)
 	if err != nil {
 		return nil, err
 	}
-	return source.Dir(real, &source.Options{Label: "source", Single: single, Confine: func(p string) error {
+	return source.Dir(filepath.Join(real, filepath.FromSlash(dir)), &source.Options{Label: "source", Single: single, Confine: func(p string) error {
 		if !regular.In(real, p) {
 			return errors.New("it leads out of the source")
 		}
@@ -40,10 +41,11 @@ func confined(dir string, single bool) (*source.FS, error) {
 	}})
 }
 
-// find finds the skills in a folder, and what is wrong with the rest of it. A folder with a
-// SKILL.md is one skill: whoever publishes it means all of it.
-func find(ctx context.Context, dir string) ([]found, []skill.Problem, error) {
-	src, err := confined(dir, true)
+// find finds the skills in a folder of a source, and what is wrong with the rest of it. A folder with a
+// SKILL.md is one skill: whoever publishes it means all of it. Folders that links lead to count as
+// where they are in the source.
+func find(ctx context.Context, top, dir string) ([]found, []skill.Problem, error) {
+	src, err := confined(top, dir, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -54,8 +56,11 @@ func find(ctx context.Context, dir string) ([]found, []skill.Problem, error) {
 			problems = append(problems, problemOf(err))
 			continue
 		}
-		f := found{dir: path.Dir(ref.Path)}
-		f.name, f.err = nameOf(ctx, src, ref.Path)
+		file := path.Join(dir, ref.Path)
+		f := found{dir: path.Dir(file)}
+		if f.name, f.err = nameOf(top, file); f.err == nil {
+			f.dir, f.err = unpack.Resolve(top, f.dir)
+		}
 		list = append(list, f)
 	}
 	if err := ctx.Err(); err != nil {
@@ -72,15 +77,14 @@ func problemOf(err error) skill.Problem {
 }
 
 // nameOf reads the name of a skill, without reading its other files.
-func nameOf(ctx context.Context, src source.Source, file string) (string, error) {
-	dir := path.Dir(file)
-	text, err := source.ReadInstructions(ctx, src, dir)
+func nameOf(top, file string) (string, error) {
+	text, err := unpack.ReadFile(top, file, skill.MaxFile)
 	if err != nil {
-		return path.Base(dir), err
+		return path.Base(path.Dir(file)), err
 	}
-	s, err := skill.ParseBytes(text.Data, file, "")
+	s, err := skill.ParseBytes(text, file, "")
 	if err != nil {
-		return path.Base(dir), err
+		return path.Base(path.Dir(file)), err
 	}
 	return s.Name, nil
 }
@@ -94,7 +98,7 @@ type tree struct {
 
 // readTree reads all of a skill's folder.
 func readTree(ctx context.Context, parent, name string) (*tree, error) {
-	src, err := confined(parent, false)
+	src, err := confined(parent, ".", false)
 	if err != nil {
 		return nil, err
 	}

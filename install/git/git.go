@@ -79,6 +79,9 @@ func (r Repo) In(dir string) Repo {
 	return r
 }
 
+// Dir returns the folder into which the repository is fetched.
+func (r Repo) Dir() string { return r.dir }
+
 // Run runs the git command and returns what it prints. No command asks a question.
 func (r Repo) Run(ctx context.Context, args ...string) ([]byte, error) {
 	return r.run(ctx, "", args...)

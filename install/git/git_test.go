@@ -132,7 +132,7 @@ func TestBomb(t *testing.T) {
 			{8 << 20, []string{"larger", "small"}, "[]", "its files have more than 8388608 bytes"},
 			{1 << 20, []string{"small", "none"}, "[small]", ""},
 			{1 << 20, []string{"none"}, "[]", ""},
-			{1 << 20, []string{"f0"}, "[]", ""}, // a file
+			{1 << 20, []string{"f0"}, "[f0]", ""}, // a file
 			{16 << 20, nil, "[f0 large larger small]", ""},
 		} {
 			got, err := r.fetch(c.most, c.subs...)

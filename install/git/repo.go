@@ -196,20 +196,21 @@ func (r Repo) Fetch(ctx context.Context, v Version) (string, error) {
 // fetchedRef names what was fetched.
 const fetchedRef = "refs/repertoire/fetched"
 
-// Checkout writes the files of a commit, or of some folders in it; "." is all of it, and
-// folders that the commit does not have are left out. It refuses files that are too large
-// together before it writes any.
-func (r Repo) Checkout(ctx context.Context, commit string, subs []string) error {
-	t, err := r.list(ctx, commit, subs)
+// Checkout writes the files of a commit, or some of its files and folders; "." is all of it. Of a path
+// that the commit does not have, a link on the way is written, if there is one. It refuses files that are
+// too large together before it writes any.
+func (r Repo) Checkout(ctx context.Context, commit string, paths []string) error {
+	t, err := r.list(ctx, commit, paths)
 	if err != nil {
 		return err
 	}
-	folders := []string{"."}
-	if len(subs) > 0 && !slices.Contains(subs, ".") {
-		folders = slices.DeleteFunc(slices.Clone(subs), func(sub string) bool { return t.trees[sub] == "" })
+	if len(paths) == 0 || slices.Contains(paths, ".") {
+		paths = []string{"."}
+	} else if paths, err = r.present(ctx, commit, paths, &t); err != nil {
+		return err
 	}
-	if len(folders) == 0 || len(t.files) == 0 {
-		return nil // to git, no folder is all of it
+	if len(paths) == 0 || len(t.files) == 0 {
+		return nil // to git, no path is all of it
 	}
 	if err := r.complete(ctx, commit, t.files); err != nil {
 		return err
@@ -217,9 +218,41 @@ func (r Repo) Checkout(ctx context.Context, commit string, subs []string) error 
 	if err := r.checkSum(ctx, t.files); err != nil {
 		return err
 	}
-	_, err = r.Run(ctx, append([]string{"checkout", "--quiet", commit, "--"}, folders...)...)
+	_, err = r.run(ctx, strings.Join(paths, "\x00"), "checkout", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul", commit)
 	return err
 }
+
+// present returns those of some paths that a commit has, and the links on the way of the others, which it
+// adds to the listing of the paths.
+func (r Repo) present(ctx context.Context, commit string, paths []string, t *listing) (there []string, err error) {
+	var above []string
+	for _, name := range paths {
+		if t.trees[name] != "" || t.singles[name] {
+			there = append(there, name)
+			continue
+		}
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			above = append(above, dir)
+		}
+	}
+	if len(above) == 0 {
+		return there, nil
+	}
+	slices.Sort(above)
+	args := append([]string{"ls-tree", "-z", commit, "--"}, slices.Compact(above)...)
+	err = r.each(ctx, 0, "", args, func(line string) error {
+		about, name, _ := strings.Cut(line, "\t")
+		if object, ok := strings.CutPrefix(about, linkMode); ok && !slices.Contains(there, name) {
+			there = append(there, name)
+			t.files[object]++
+		}
+		return nil
+	})
+	return there, err
+}
+
+// linkMode is how ls-tree begins the line of a symbolic link.
+const linkMode = "120000 blob "
 
 // complete fetches the contents of files that Fetch has left out, all at once.
 func (r Repo) complete(ctx context.Context, commit string, files map[string]int64) error {
@@ -258,15 +291,16 @@ func (r Repo) checkSum(ctx context.Context, files map[string]int64) error {
 
 // A listing is what a commit has, or some folders in it.
 type listing struct {
-	trees  map[string]string // objects of folders by their paths
-	skills []string          // folders that have a SKILL.md
-	files  map[string]int64  // objects of files, with the number of files that have this content
+	trees   map[string]string // objects of folders by their paths; of a folder with links it is the commit, as what they lead to may change
+	skills  []string          // paths of the SKILL.md files
+	files   map[string]int64  // objects of files, with the number of files that have this content
+	singles map[string]bool   // paths that were asked for and are files
 }
 
 // Trees returns the folders of a commit, or of some folders in it, with their objects, which
-// differ if anything in the folders differs, and those that have a SKILL.md. It needs the
-// contents of no file.
-func (r Repo) Trees(ctx context.Context, commit string, subs []string) (trees map[string]string, dirs []string, err error) {
+// differ if anything in the folders differs, or anything to which they have links, and the paths of
+// the SKILL.md files. It needs the contents of no file.
+func (r Repo) Trees(ctx context.Context, commit string, subs []string) (trees map[string]string, skills []string, err error) {
 	t, err := r.list(ctx, commit, subs)
 	return t.trees, t.skills, err
 }
@@ -284,21 +318,35 @@ func (r Repo) Added(ctx context.Context, commit, other string) ([]string, error)
 		return nil, err
 	}
 	had := make(map[string]bool, len(before.skills))
-	for _, dir := range before.skills {
-		had[dir] = true
+	for _, file := range before.skills {
+		had[path.Dir(file)] = true
 	}
 	now, err := r.list(ctx, commit, nil)
-	return slices.DeleteFunc(now.skills, func(dir string) bool { return had[dir] }), err
+	var added []string
+	for _, file := range now.skills {
+		if dir := path.Dir(file); !had[dir] {
+			added, had[dir] = append(added, dir), true
+		}
+	}
+	return added, err
 }
+
+// maxArgs bounds the paths in the arguments of a command: systems do.
+const maxArgs = 256
 
 // list refuses a version with more files and folders than maxTree. It stops to read there, so
 // that it comes to an end.
 func (r Repo) list(ctx context.Context, commit string, subs []string) (listing, error) {
 	args := []string{"ls-tree", "-r", "-t", "-z", commit, "--"}
-	if !slices.Contains(subs, ".") {
+	asked := make(map[string]bool, len(subs))
+	for _, sub := range subs {
+		asked[sub] = true
+	}
+	all := len(subs) == 0 || asked["."]
+	if !all && len(subs) <= maxArgs {
 		args = append(args, subs...)
 	}
-	t, n := listing{trees: map[string]string{".": commit}, files: make(map[string]int64)}, 0 // "." is for a skill that is the whole repository
+	t, n := listing{trees: map[string]string{".": commit}, files: make(map[string]int64), singles: make(map[string]bool)}, 0 // "." is for a skill that is the whole repository
 	err := r.each(ctx, 0, "", args, func(line string) error {
 		if n++; n > maxTree {
 			return fmt.Errorf("the repository has more than %d files and folders; name one of its folders", maxTree)
@@ -308,15 +356,36 @@ func (r Repo) list(ctx context.Context, commit string, subs []string) (listing, 
 			t.trees[name] = object
 			return nil
 		}
+		if !all && !isIn(name, asked) {
+			return nil
+		}
+		if strings.HasPrefix(about, linkMode) {
+			for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+				t.trees[dir] = commit
+			}
+		}
 		if _, object, ok := strings.Cut(about, " blob "); ok {
 			t.files[object]++
+			if asked[name] {
+				t.singles[name] = true
+			}
 		}
 		if slices.Contains(skill.FileNames, path.Base(name)) {
-			t.skills = append(t.skills, path.Dir(name))
+			t.skills = append(t.skills, name)
 		}
 		return nil
 	})
 	return t, err
+}
+
+// isIn reports whether a path or a folder above it is one of some.
+func isIn(name string, some map[string]bool) bool {
+	for ; name != "."; name = path.Dir(name) {
+		if some[name] {
+			return true
+		}
+	}
+	return false
 }
 
 // Tag returns the text of the fetched tag, with its signature. It is the text of the commit

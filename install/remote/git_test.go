@@ -110,7 +110,7 @@ func TestRepository(t *testing.T) {
 	}
 	fetch(t, page, false)
 	r.Sub = "link"
-	fails(t, r, "it has no folder link")
+	fails(t, r, `link: it is a symbolic link that leads to "/etc", outside of its source`)
 	r.Sub = "skills/none"
 	fails(t, r, "it has no folder skills/none")
 	r.Sub, r.Ref = "", "mian"
@@ -120,6 +120,36 @@ func TestRepository(t *testing.T) {
 	r.Ref = ""
 	must.Do(t, os.Rename(repo.dir, repo.dir+".away"))
 	fails(t, r, "fetching team: git ls-remote")
+}
+
+// TestLinkedRoot: links that stay in a repository are resolved, whether all or one folder of it is the root, and a skill with
+// one that leaves it is left out. The same for an archive of it.
+func TestLinkedRoot(t *testing.T) {
+	repo := newRepository(t)
+	repo.write(t, map[string]string{"skills/pdf/SKILL.md": doc("pdf", "One."), "skills/bad/SKILL.md": doc("bad", "Two."), "skills/ocr/README.md": "x",
+		"src/ocr.md": doc("ocr", "See."), "shared/lib.py": "x=1", "shared/a/b.md": "b"})
+	for link, to := range map[string]string{"skills/pdf/lib": "../../more", "more": "shared", "skills/ocr/SKILL.md": "../../src/ocr.md", "skills/bad/passwd": "/etc/passwd", "claude": "skills"} {
+		must.Do(t, os.Symlink(to, filepath.Join(repo.dir, link)))
+	}
+	repo.commit(t, nil)
+	archive := filepath.Join(t.TempDir(), "x.tar")
+	repo.git(t, "archive", "--output="+archive, "HEAD")
+	want := map[string]string{"pdf/SKILL.md": doc("pdf", "One."), "pdf/lib/lib.py": "x=1", "pdf/lib/a/b.md": "b", "ocr/SKILL.md": doc("ocr", "See."), "ocr/README.md": "x"}
+	for _, c := range []struct{ git, sub, file, below string }{{repo.url, "", "", "skills/"}, {repo.url, "skills", "", ""}, {repo.url, "claude", "", ""}, {"", "", archive, "skills/"}} {
+		r := rootOf(t)
+		r.Git, r.Sub, r.File = c.git, c.sub, c.file
+		s := fetch(t, r, true)
+		got := make(map[string]string)
+		for name, text := range tree(t, r.Path) {
+			got[strings.TrimPrefix(name, c.below)] = text
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%+v (-want +got)\n%s", c, diff)
+		}
+		if len(s.Refused) != 1 || !strings.Contains(s.Refused[0], `bad/passwd: it is a symbolic link that leads to "/etc/passwd", outside of its source`) {
+			t.Errorf("refused %v", s.Refused)
+		}
+	}
 }
 
 // TestHostileRepository: nothing of a repository runs, and skills that are refused are left

@@ -306,28 +306,10 @@ func (f *fetcher) repository(ctx context.Context) (same bool, err error) {
 	if f.root.Sub != "" {
 		subs = []string{f.root.Sub}
 	}
-	if err := repo.Checkout(ctx, f.after.Commit, subs); err != nil {
+	if err := Checkout(ctx, repo, f.after.Commit, subs); err != nil {
 		return false, err
 	}
-	if from, err = folderIn(from, f.root.Sub); err != nil {
-		return false, err
-	}
-	return false, unpack.Folder(ctx, from, f.stage("tree"), f.treeLimits())
-}
-
-// folderIn returns the path of a folder in a checkout. The folder must not be behind a
-// link, which could lead anywhere.
-func folderIn(dir, sub string) (string, error) {
-	for part := range strings.SplitSeq(sub, "/") {
-		if part == "" || part == "." {
-			continue
-		}
-		dir = filepath.Join(dir, part)
-		if info, err := os.Lstat(dir); err != nil || !info.IsDir() || part == ".." {
-			return "", fmt.Errorf("it has no folder %s", sub)
-		}
-	}
-	return dir, nil
+	return false, unpack.Part(ctx, from, f.root.Sub, f.stage("tree"), f.treeLimits())
 }
 
 // archive fetches an archive.

@@ -42,7 +42,7 @@ func (g *gate) add(e entry) error {
 	if e.bad == nil {
 		e.bad = checkKind(e)
 	}
-	e.open = nil
+	e.open, e.from = nil, e.key()
 	g.entries = append(g.entries, checked{entry: e, clean: clean})
 	g.bytes += max(0, e.size)
 	members, expanded := g.limits.most()
@@ -55,7 +55,7 @@ func (g *gate) add(e entry) error {
 	return nil
 }
 
-// checkKind refuses what is neither a folder nor a plain file.
+// checkKind refuses what is neither a folder nor a plain file, nor a link that may be followed.
 func checkKind(e entry) *Error {
 	const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 	bits := e.mode & special
@@ -63,8 +63,10 @@ func checkKind(e entry) *Error {
 		bits &^= fs.ModeSetgid // folders that a group shares have it, and it runs nothing
 	}
 	switch mode := e.mode; {
+	case mode&fs.ModeSymlink != 0 && e.link != "":
+		return nil
 	case mode&fs.ModeSymlink != 0:
-		return refuse(e.path, "symlink", "it is a symbolic link; put the file itself in its place")
+		return refuse(e.path, "symlink", "it is a symbolic link that leads nowhere; put the file itself in its place")
 	case mode&fs.ModeNamedPipe != 0:
 		return refuse(e.path, "fifo", "it is a named pipe")
 	case mode&fs.ModeSocket != 0:
@@ -83,8 +85,9 @@ func checkKind(e entry) *Error {
 	return nil
 }
 
-// A plan has the files to write by their paths in the tree as its maker wrote them.
-type plan map[string]checked
+// A plan has the files to write by the paths in the space of their tree from which they come:
+// several if links lead to one.
+type plan map[string][]checked
 
 // plan decides about the tree as a whole.
 func (g *gate) plan() (plan, error) {
@@ -154,7 +157,7 @@ func (s *sorter) plan() (plan, error) {
 			continue
 		}
 		for _, e := range one.entries {
-			p[e.path] = e
+			p[e.from] = append(p[e.from], e)
 		}
 	}
 	if len(p) == 0 {

@@ -62,6 +62,9 @@ func (t tarTree) members(content io.Reader, visit func(entry) error) error {
 			continue // git archive writes the commit there
 		}
 		e := entry{path: h.Name, mode: h.FileInfo().Mode(), bad: checkTar(h)}
+		if h.Typeflag == tar.TypeSymlink {
+			e.link = short(h.Linkname)
+		}
 		if !e.mode.IsDir() {
 			e.size = h.Size
 			e.open = func() (io.ReadCloser, error) { return io.NopCloser(r), nil }

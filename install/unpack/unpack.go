@@ -17,6 +17,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/repertoire-skills/repertoire/internal/regular"
@@ -112,10 +113,24 @@ func refuse(path, rule, format string, args ...any) *Error {
 // An entry is one member of an archive, or one thing in a folder.
 type entry struct {
 	path string      // as the archive has it; folders may end in "/"
+	from string      // clean path in the space of the tree, see there; "" means the one that path makes
+	link string      // what a symbolic link leads to, as its maker wrote it; "" for anything else
 	mode fs.FileMode // type, permissions, setuid, setgid, sticky
 	size int64
 	bad  *Error // what the kind of archive finds wrong with the entry; nil means nothing
 	open func() (io.ReadCloser, error)
+}
+
+// isLink reports whether e is a link that may be followed.
+func (e entry) isLink() bool { return e.link != "" && e.bad == nil }
+
+// key returns the clean path of e in the space of its tree.
+func (e entry) key() string {
+	if e.from != "" {
+		return e.from
+	}
+	clean, _, _ := checkPath(e.path)
+	return clean
 }
 
 // A tree is where entries come from. walk calls visit for each entry; entries may be opened
@@ -126,20 +141,27 @@ type tree interface {
 }
 
 // Folder writes the skills of the folder from into the folder to, which it makes if it does not
-// exist and which must be empty. Symbolic links to files inside of from are replaced with
-// copies of these files; other links are refused. After an error, to is empty. An *Error in
-// its chain means that the tree was refused.
+// exist and which must be empty. Symbolic links in skills that stay inside of from are replaced with
+// copies of the files and folders to which they lead; other links are refused. After an error, to is
+// empty. An *Error in its chain means that the tree was refused.
 func Folder(ctx context.Context, from, to string, l *Limits) error {
-	root, err := os.OpenRoot(from)
-	if err != nil {
-		return fmt.Errorf("reading folder %s: %w", from, err)
-	}
-	defer root.Close()
-	return wrap("copying", from, unpack(ctx, folderTree{root}, to, l.filled()))
+	return Part(ctx, from, ".", to, l)
+}
+
+// Part is Folder for a folder in the folder top, inside of which links may lead anywhere. The
+// path of the folder may lead through such links itself.
+func Part(ctx context.Context, top, dir, to string, l *Limits) error {
+	err := opened(top, func(t folderTree) (err error) {
+		if t.dir, err = t.folderAt(dir); err != nil {
+			return err
+		}
+		return unpack(ctx, t, to, l.filled())
+	})
+	return wrap("copying", filepath.Join(top, filepath.FromSlash(dir)), err)
 }
 
 // Archive is Folder for an archive: .zip, .skill, .tar.gz, .tgz or .tar. The content tells
-// which it is, not the name. All links are refused.
+// which it is, not the name. Hard links are refused.
 func Archive(ctx context.Context, file, to string, l *Limits) error {
 	f, err := os.OpenFile(file, os.O_RDONLY|regular.Nonblock, 0)
 	if err != nil {
@@ -194,6 +216,9 @@ func openArchive(f *os.File, l Limits) (tree, error) {
 func unpack(ctx context.Context, t tree, to string, l Limits) error {
 	g := gate{limits: l}
 	if err := t.walk(ctx, g.add); err != nil {
+		return err
+	}
+	if err := g.follow(ctx, t); err != nil {
 		return err
 	}
 	p, err := g.plan()

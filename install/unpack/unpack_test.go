@@ -39,6 +39,26 @@ func many(n int, name func(i int) string) []item {
 	return items
 }
 
+// linked are links in a skill to one target, and what else is there.
+func linked(n int, target string, others ...item) []item {
+	items := many(n, below("pdf"))
+	for i := range items {
+		items[i] = item{path: items[i].path, link: target}
+	}
+	return append(items, others...)
+}
+
+// nested are folders of which each has ten links to the next.
+func nested(n int) []item {
+	items := []item{{path: "pdf/a", link: "../0"}}
+	for i := range n {
+		for j := range 10 {
+			items = append(items, item{path: fmt.Sprintf("%d/%d", i, j), link: fmt.Sprintf("../%d", i+1)})
+		}
+	}
+	return append(items, item{path: fmt.Sprintf("%d/", n), mode: fs.ModeDir | 0o755})
+}
+
 func below(folder string) func(int) string {
 	return func(i int) string { return fmt.Sprintf("%s/%04d.md", folder, i) }
 }
@@ -92,14 +112,35 @@ var refusals = []refusal{
 	{name: "file and folder", rule: "duplicate", message: "the path occurs twice", items: []item{file("pdf/a"), file("pdf/a/b")}, in: "zt"},
 
 	// What is not a plain file.
-	{name: "link out", rule: "symlink", message: "it is a symbolic link", items: []item{{path: "pdf/passwd", link: "/etc/passwd"}}},
-	{name: "link up", rule: "symlink", message: "it is a symbolic link", items: []item{{path: "pdf/up", link: "../../other"}}},
-	{name: "link to nothing", rule: "symlink", message: "it is a symbolic link", items: []item{{path: "pdf/gone", link: "nowhere"}}},
-	{name: "link to a folder", rule: "symlink", message: "it is a symbolic link to something other than a file", items: []item{file("pdf/a/x.md"), {path: "pdf/b", link: "a"}}, in: "f"},
-	{name: "link to itself", rule: "symlink", message: "it is a symbolic link", items: []item{{path: "pdf/loop", link: "loop"}}},
-	{name: "link into git's folder", rule: "symlink", message: "no part of a skill", items: []item{file(".git/config"), {path: "pdf/c", link: "../.git/config"}}, in: "f"},
-	{name: "link inside", rule: "symlink", message: "it is a symbolic link", items: []item{{path: "pdf/other.md", link: "SKILL.md"}}, in: "zt"},
-	{name: "instructions are a link", rule: "symlink", message: "it is a symbolic link", items: []item{{path: "b/SKILL.md", link: "/etc/passwd"}}},
+	{name: "link out", rule: "symlink", message: `leads to "/etc/passwd", outside of its source`, items: []item{{path: "pdf/passwd", link: "/etc/passwd"}}},
+	{name: "link up", rule: "symlink", message: `leads to "../../other", outside of its source`, items: []item{{path: "pdf/up", link: "../../other"}}},
+	{name: "link up and back", rule: "symlink", message: `leads to "../../to/x", outside`, items: []item{file("x"), {path: "pdf/up", link: "../../to/x"}}},
+	{name: "link to a link out", rule: "symlink", message: `leads to "/etc/passwd", outside`, items: []item{{path: "a", link: "/etc/passwd"}, {path: "pdf/b", link: "../a"}}},
+	{name: "link through a link out", rule: "symlink", message: `leads to "/etc", outside`, items: []item{{path: "a", link: "/etc"}, {path: "pdf/b", link: "../a/passwd"}}},
+	{name: "link through a link up", rule: "symlink", message: `leads to "../..", outside`, items: []item{{path: "a/b", link: "../.."}, {path: "pdf/b", link: "../a/b/etc/passwd"}}},
+	{name: "link to a folder with a link out", rule: "symlink", message: `leads to "/etc/passwd", outside`, items: []item{{path: "a/x", link: "/etc/passwd"}, {path: "pdf/b", link: "../a"}}},
+	{name: "link to a drive", rule: "symlink", message: `leads to "C:/x", outside`, items: []item{{path: "pdf/b", link: "C:/x"}}},
+	{name: "link to another machine", rule: "symlink", message: "outside of its source", items: []item{{path: "pdf/b", link: `\\host\share\x`}}},
+	{name: "link with a control character", rule: "symlink", message: `"/\x1b[2J", outside`, items: []item{{path: "pdf/b", link: "/\x1b[2J"}}},
+	{name: "link to nothing", rule: "symlink", message: `leads to "nowhere", where nothing is`, items: []item{{path: "pdf/gone", link: "nowhere"}}},
+	{name: "link through a file", rule: "symlink", message: "where nothing is", items: []item{{path: "pdf/gone", link: "SKILL.md/../SKILL.md"}}},
+	{name: "link to a long name", rule: "symlink", message: "it is a symbolic link", items: []item{{path: "pdf/gone", link: strings.Repeat("a", 300)}}},
+	{name: "link to a long path", rule: "symlink", message: "that leads nowhere", items: []item{{path: "pdf/b", link: strings.Repeat("./", 600) + "SKILL.md"}}},
+	{name: "link to itself", rule: "symlink", message: `leads to "loop", and so to itself`, items: []item{{path: "pdf/loop", link: "loop"}}},
+	{name: "links to each other", rule: "symlink", message: "and so to itself", items: []item{{path: "pdf/a", link: "b"}, {path: "pdf/b", link: "a"}}},
+	{name: "link to its own folder", rule: "symlink", message: `the folder "pdf", in which it lies itself`, items: []item{{path: "pdf/b", link: "."}}},
+	{name: "link to a folder above", rule: "symlink", message: `the folder ".", in which it lies`, items: []item{{path: "pdf/b", link: ".."}}},
+	{name: "folders that hold links to each other", rule: "symlink", message: `the folder "pdf/a", in which it lies`, items: []item{{path: "pdf/a/b", link: "../../b"}, {path: "b/a", link: "../pdf/a"}}},
+	{name: "link into git's folder", rule: "symlink", message: `leads to "../.git/config", which is no part of a skill`, items: []item{file(".git/config"), {path: "pdf/c", link: "../.git/config"}}},
+	{name: "link through git's folder", rule: "symlink", message: "no part of a skill", items: []item{file(".git/config"), {path: "pdf/c", link: "../.git/../pdf/SKILL.md"}}},
+	{name: "link to a left-over", rule: "symlink", message: "no part of a skill", items: []item{file("lib.pyc"), {path: "pdf/lib.py", link: "../lib.pyc"}}},
+	{name: "instructions are a link", rule: "symlink", message: `leads to "/etc/passwd", outside`, items: []item{{path: "b/SKILL.md", link: "/etc/passwd"}}},
+	{name: "link to a pipe", rule: "fifo", message: "it is a named pipe", items: []item{{path: "p", mode: fs.ModeNamedPipe | 0o600}, {path: "pdf/b", link: "../p"}}},
+	{name: "link to a setuid program", rule: "special-bits", message: "setuid", items: []item{{path: "su", mode: fs.ModeSetuid | 0o755}, {path: "pdf/b", link: "../su"}}},
+	{name: "link to a bad name", rule: "reserved", message: `"con.md" is the name of a device`, items: []item{file("a/con.md"), {path: "pdf/b", link: "../a"}}},
+	{name: "link and folder of one name", rule: "duplicate", message: "the path occurs twice", items: []item{file("x/a"), {path: "pdf/b", link: "../x"}, file("pdf/b/c")}, in: "zt"},
+	{name: "folder and link of one name", rule: "duplicate", message: "the path occurs twice", items: []item{file("x/a"), file("pdf/b/c"), {path: "pdf/b", link: "../x"}}, in: "zt"},
+	{name: "link to what is there twice", rule: "duplicate", message: "the path occurs twice", items: []item{file("x"), file("x"), {path: "pdf/b", link: "../x"}}, in: "zt"},
 	{name: "hard link", rule: "hardlink", message: "it is a hard link", build: withHardLink, in: "t"},
 	{name: "character device", rule: "device", message: "it is a device", items: []item{{path: "pdf/null", mode: fs.ModeDevice | fs.ModeCharDevice | 0o600}}},
 	{name: "block device", rule: "device", message: "it is a device", items: []item{{path: "pdf/sda", mode: fs.ModeDevice | 0o600}}, in: "zt"},
@@ -113,6 +154,12 @@ var refusals = []refusal{
 	{name: "unknown type", rule: "not-regular", message: "neither a file nor a folder", build: withUnknownType, in: "t"},
 
 	// Too much.
+	{name: "one file by many links", rule: "too-many-files", message: "more than 512 files", items: linked(512, "../large", item{path: "large", text: "x"})},
+	{name: "one large file by links", rule: "skill-too-large", message: "more than 16777216 bytes", items: linked(3, "../large", item{path: "large", text: noise(6 << 20)})},
+	{name: "many links to many files", rule: "too-many-files", message: "pdf/0008.md/0032.md: with this file the skill has more than 512 files", limits: &unpack.Limits{Members: 100_000}, in: "f", items: append(many(60, below("x")), linked(100, "../x")...)},
+	{name: "folders that nest by links", rule: "too-many-folders", message: "more than 2000 folders", limits: &unpack.Limits{Members: 100_000, Depth: 100}, items: nested(20)},
+	{name: "deep by links", rule: "too-deep", message: "7 folders below its skill", items: []item{file("1/2/3/4/5/6/x.md"), {path: "pdf/0/1", link: "../../1"}}},
+	{name: "long ways of links", rule: "too-many-links", message: "lead to more than", limits: &unpack.Limits{Members: 100_000, Files: 5000}, in: "z", items: linked(2800, strings.Repeat("../x/", 200)+"y", file("x/y"))},
 	{name: "too many files", rule: "too-many-files", message: "more than 512 files", items: many(512, below("pdf/r")), in: "zt"},
 	{name: "more files than allowed", rule: "too-many-files", message: "more than 2 files", limits: &unpack.Limits{Files: 2}, items: many(2, below("pdf/r"))},
 	{name: "too many folders", rule: "too-many-folders", message: "more than 3 folders", limits: &unpack.Limits{Folders: 3},
@@ -515,15 +562,76 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// TestLinks: a link to a file in the folder becomes a copy, which counts like a file.
+// TestLinks: links that stay in the tree become copies, alike from all kinds of trees: to files, to folders,
+// to links, through links, and of the instructions. What is no part of a skill stays away.
 func TestLinks(t *testing.T) {
-	from := folderOf(t, instructions, item{path: "shared/a.md", text: "shared"}, item{path: "pdf/a.md", link: "../shared/a.md"})
+	linked := []item{
+		instructions, {path: "shared/a.py", text: "a", mode: 0o755}, {path: "shared/b/c.md", text: "c"}, {path: "shared/b/x.pyc", text: "left"}, {path: "shared/b/.git/config", text: "x"},
+		{path: "shared/b/up.py", link: "../a.py"}, {path: "lib", link: "shared"}, {path: "all", link: "."}, {path: "away", link: "/etc"},
+		{path: "pdf/scripts/a.py", link: "../../shared/a.py"}, {path: "pdf/a.py", link: "scripts/a.py"}, {path: "pdf/again.py", link: "../lib/b/../a.py"},
+		{path: "pdf/b", link: "../shared/b"}, {path: "pdf/b2", link: "b"}, {path: "pdf/x.pyc", link: "SKILL.md"}, {path: "src/web.md", text: "web"}, {path: "web/SKILL.md", link: "../src/web.md"},
+	}
+	plain := []item{
+		instructions, {path: "pdf/scripts/a.py", text: "a", mode: 0o755}, {path: "pdf/a.py", text: "a"}, {path: "pdf/again.py", text: "a"}, {path: "pdf/b/c.md", text: "c"}, {path: "pdf/b/up.py", text: "a"},
+		{path: "pdf/b2/c.md", text: "c"}, {path: "pdf/b2/up.py", text: "a"}, {path: "web/SKILL.md", text: "web"},
+	}
 	to := t.TempDir()
-	must.Do(t, unpack.Folder(t.Context(), from, to, nil))
-	data, err := os.ReadFile(filepath.Join(to, "pdf", "a.md"))
-	must.Do(t, err)
-	if info, err := os.Lstat(filepath.Join(to, "pdf", "a.md")); string(data) != "shared" || err != nil || !info.Mode().IsRegular() {
-		t.Errorf("got %q, %v", data, info.Mode())
+	must.Do(t, unpack.Folder(t.Context(), folderOf(t, plain...), to, nil))
+	want := listing(t, to)
+	for kind, do := range map[string]func(to string) error{
+		"zip": func(to string) error { return unpack.Archive(t.Context(), saved(t, zipOf(t, linked...)), to, nil) },
+		"tar": func(to string) error { return unpack.Archive(t.Context(), saved(t, tarOf(t, linked...)), to, nil) },
+		"tar.gz": func(to string) error {
+			return unpack.Archive(t.Context(), saved(t, gzipOf(t, tarOf(t, linked...))), to, nil)
+		},
+		"folder": func(to string) error { return unpack.Folder(t.Context(), folderOf(t, linked...), to, nil) },
+		"parts": func(to string) error {
+			top := folderOf(t, linked...)
+			return errors.Join(unpack.Part(t.Context(), top, "all/pdf", filepath.Join(to, "pdf"), nil), unpack.Part(t.Context(), top, "web", filepath.Join(to, "web"), nil))
+		},
+	} {
+		to := t.TempDir()
+		must.Do(t, do(to))
+		if got := listing(t, to); got != want {
+			t.Errorf("%s: got\n%s, want\n%s", kind, got, want)
+		}
+	}
+	for dir, want := range map[string]string{"away": `leads to "/etc", outside of its source`, "none": "it has no folder none", "src/web.md": "it has no folder"} {
+		if err := unpack.Part(t.Context(), folderOf(t, linked...), dir, t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
+// TestLinksSwapped: what somebody puts in the place of what a link leads to, after it was checked, is not read
+// outside of the tree.
+func TestLinksSwapped(t *testing.T) {
+	secret := folderOf(t, item{path: "a.md", text: "secret"})
+	for _, swapped := range []string{"shared/a.md", "shared"} {
+		top := folderOf(t, instructions, item{path: "shared/a.md", text: "shared"}, item{path: "pdf/a.md", link: "../shared/a.md"}, file("bad/SKILL.md"), file("bad/nul"))
+		to := t.TempDir()
+		err := unpack.Folder(t.Context(), top, to, &unpack.Limits{Refused: func(*unpack.Error) { // nothing is written yet
+			name := filepath.Join(top, swapped)
+			must.Do(t, os.Rename(name, name+".old"))
+			must.Do(t, os.Symlink(filepath.Join(secret, strings.TrimPrefix(swapped, "shared")), name))
+		}})
+		if left := listing(t, to); err == nil || left != "" {
+			t.Errorf("%s: %v, left\n%s", swapped, err, left)
+		}
+	}
+}
+
+// TestLinksAtTop: in a shared tree a link to a folder of other skills brings them into no skill at the top a second time.
+func TestLinksAtTop(t *testing.T) {
+	items := []item{file("SKILL.md"), file("skills/a/SKILL.md"), file("lib/x"), {path: "claude", link: "skills"}, {path: "b", link: "skills/a"}, {path: "scripts", link: "lib"}}
+	to := t.TempDir()
+	must.Do(t, unpack.Folder(t.Context(), folderOf(t, items...), to, &unpack.Limits{Shared: true}))
+	var wrote []string
+	for line := range strings.Lines(listing(t, to)) {
+		wrote = append(wrote, strings.Fields(line)[0])
+	}
+	if got := strings.Join(wrote, " "); got != "SKILL.md lib/x scripts/x skills/a/SKILL.md" {
+		t.Errorf("wrote %s", got)
 	}
 }
 
@@ -609,6 +717,8 @@ func FuzzArchive(f *testing.F) {
 	f.Add(gzipOf(f, tarOf(f, accepted...)))
 	f.Add(zipOf(f, instructions, file("../evil"), item{path: "pdf/l", link: "/etc/passwd"}))
 	f.Add(tarOf(f, instructions, item{path: "pdf/l", link: "../.."}))
+	f.Add(tarOf(f, instructions, file("a/x"), item{path: "pdf/l", link: "../a"}, item{path: "pdf/m", link: "l/x"}))
+	f.Add(zipOf(f, nested(3)...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := t.TempDir()
 		to := filepath.Join(dir, "to")

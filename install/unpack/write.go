@@ -2,6 +2,7 @@ package unpack
 
 import (
 	"archive/zip"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,9 @@ func write(ctx context.Context, t tree, p plan, to string) error {
 	}
 	w := writer{root: root, plan: p, done: make(map[string]bool)}
 	err = t.walk(ctx, func(e entry) error { return w.add(ctx, e) })
+	if s, ok := t.(space); ok && err == nil {
+		err = w.rest(ctx, s)
+	}
 	if err == nil && len(w.done) != len(p) {
 		err = refuse("", "changed", "files vanished while it was read")
 	}
@@ -62,28 +66,55 @@ type writer struct {
 }
 
 func (w *writer) add(ctx context.Context, e entry) error {
-	want, ok := w.plan[e.path]
-	if !ok {
+	key := e.key()
+	wants := w.plan[key]
+	if len(wants) == 0 {
 		return nil
 	}
-	if e.bad != nil || want.mode != e.mode || want.size != e.size || w.done[e.path] {
+	if e.bad != nil || wants[0].mode != e.mode || wants[0].size != e.size || w.done[key] {
 		return refuse(e.path, "changed", "it changed while it was read")
 	}
-	w.done[e.path] = true
-	if err := w.root.MkdirAll(filepath.FromSlash(path.Dir(want.clean)), 0o700); err != nil {
-		return err
-	}
+	w.done[key] = true
 	r, err := e.open()
 	if err != nil {
 		return asError(e.path, err)
 	}
 	defer r.Close()
-	return w.file(ctx, want, r)
+	if len(wants) == 1 {
+		return w.file(ctx, wants[0], r)
+	}
+	data, err := io.ReadAll(io.LimitReader(contextReader{ctx, r}, e.size+1)) // no file of a skill is larger than Limits.Bytes
+	for _, want := range wants {
+		if err == nil || errors.Is(err, io.ErrUnexpectedEOF) {
+			err = w.file(ctx, want, bytes.NewReader(data))
+		}
+	}
+	return asError(e.path, err)
+}
+
+// rest adds the files to which links out of the folder of the walk lead.
+func (w *writer) rest(ctx context.Context, s space) error {
+	for name := range w.plan {
+		if w.done[name] {
+			continue
+		}
+		e, err := s.at(name)
+		if err == nil {
+			err = w.add(ctx, e)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // file writes one file. The file keeps the permission to run only if it is a script or
 // where scripts are.
 func (w *writer) file(ctx context.Context, e checked, r io.Reader) (err error) {
+	if err := w.root.MkdirAll(filepath.FromSlash(path.Dir(e.clean)), 0o700); err != nil {
+		return err
+	}
 	f, err := w.root.OpenFile(filepath.FromSlash(e.clean), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

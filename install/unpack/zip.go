@@ -8,7 +8,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"io/fs"
 	"slices"
+
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
 // A zipTree is the tree of a zip archive. A zip says everything about its members twice: in a
@@ -67,11 +70,29 @@ func (t *zipTree) walk(ctx context.Context, visit func(entry) error) error {
 		if !e.mode.IsDir() {
 			e.size = int64(f.UncompressedSize64)
 		}
+		if e.mode&fs.ModeSymlink != 0 && e.bad == nil {
+			target, err := readLink(f)
+			if err != nil {
+				return asError(f.Name, err)
+			}
+			e.link = target
+		}
 		if err := visit(e); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// readLink returns what a symbolic link leads to, which is the content of the member.
+func readLink(f *zip.File) (string, error) {
+	r, err := f.Open()
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, skill.MaxPath+1))
+	return short(string(data)), err
 }
 
 const (

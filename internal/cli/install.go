@@ -45,8 +45,10 @@ registry has passes the same checks; if it says a digest, the file must have it.
 
 If the source has several skills, --skill names some by name or folder, and
 --all takes all of them. Everything is fetched and checked first; the skills
-then get into place as a whole, or not at all. Install tells what may be wrong
-with a skill. If it tells nothing, the skill may still be unsafe.
+then get into place as a whole, or not at all. A link to something else in the
+source becomes a copy of it; a skill with a link that leaves the source is
+refused. Install tells what may be wrong with a skill. If it tells nothing, the
+skill may still be unsafe.
 
 On a terminal, install asks before it writes, what to do if a name is taken
 (keep both, rename, skip or replace), and whether to go on if a skill of that
