@@ -113,6 +113,7 @@ type work struct {
 	got    fetched
 	caller Caller
 	taken  map[string]bool // names that skills of this installation have
+	all    []found         // all skills of the source, once an update has looked for one that has moved
 }
 
 // plan stages a skill and says what will be done with it. name is another name for it; ""

@@ -24,6 +24,7 @@ type wish struct {
 	request Request           // what chooses among the skills of an installation
 	have    string            // commit that is installed already: a repository that is still there needs no fetch
 	trees   map[string]string // objects of folders that are installed already; nil if this is no update
+	names   map[string]string // names of the skills in subs, in an update
 	old     string            // commit that is installed, also if it is needed again
 }
 
@@ -110,7 +111,10 @@ func (in *Installer) fetchGit(ctx context.Context, st *stage, s *Source, w wish)
 		if w.old != f.commit {
 			f.added, _ = r.Added(ctx, f.commit, w.old) // an error means that the server does not give the old commit: nothing is said then
 		}
-		f.subs = slices.DeleteFunc(slices.Clone(w.subs), func(sub string) bool { return f.trees[sub] == "" || f.trees[sub] == w.trees[sub] })
+		if err := in.fetchMoved(ctx, r, &f, w); err != nil {
+			return f, err
+		}
+		f.subs = slices.DeleteFunc(f.subs, func(sub string) bool { return f.trees[sub] == "" || f.trees[sub] == w.trees[sub] })
 		if len(f.subs) == 0 {
 			return f, nil
 		}
@@ -118,6 +122,35 @@ func (in *Installer) fetchGit(ctx context.Context, st *stage, s *Source, w wish)
 		return f, err
 	}
 	return f, remote.Checkout(ctx, r, f.commit, f.subs)
+}
+
+// fetchMoved sets the folders that an update needs: those of the skills, and if one is gone, those of all
+// skills with its name. Every SKILL.md is fetched to find them, as a folder need not have the name of its skill.
+func (in *Installer) fetchMoved(ctx context.Context, r git.Repo, f *fetched, w wish) error {
+	f.subs = slices.Clone(w.subs)
+	gone := make(map[string]bool)
+	for _, sub := range w.subs {
+		if f.trees[sub] == "" {
+			gone[w.names[sub]] = true
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	trees, files, err := r.Trees(ctx, f.commit, nil)
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	if err := remote.Checkout(ctx, r, f.commit, files); err != nil {
+		return err
+	}
+	all, err := f.find(ctx, nil)
+	for _, one := range all {
+		if gone[one.name] {
+			f.subs, f.trees[one.dir] = append(f.subs, one.dir), trees[one.dir]
+		}
+	}
+	return err
 }
 
 // narrow returns the folders of a repository that are needed for a wish, given all its

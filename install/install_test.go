@@ -237,6 +237,95 @@ func TestGone(t *testing.T) {
 	clean(t, in, "cat", "dog", "owl")
 }
 
+// TestRestore: a folder that is gone comes back by an update, also if its source has nothing new.
+func TestRestore(t *testing.T) {
+	repo := repository(t, "cat", "dog")
+	for _, source := range []string{"file://" + repo, filepath.Join(repo, "skills")} {
+		in := installer(t, nil)
+		add(t, in, source)
+		must.Do(t, os.RemoveAll(in.folder("cat")))
+		r, err := in.Update(t.Context(), Order{}, &caller{no: true})
+		if err != nil || summary(r) != "cat update, dog unchanged" || exists(in.folder("cat")) {
+			t.Errorf("%s, not approved: %s, %v", source, summary(r), err)
+		}
+		r, err = in.Update(t.Context(), Order{}, &caller{})
+		if err != nil || summary(r) != "cat update, dog unchanged" || r.Changes[0].Reason != "its folder was gone" || !r.Changes[0].Edits.Same() || r.Changes[0].Kept != "" {
+			t.Errorf("%s: %+v, %v", source, r.Changes[0], err)
+		}
+		clean(t, in, "cat", "dog")
+	}
+}
+
+// TestMoved: a skill that has moved in its source is followed if it is the only one of its name, whether a
+// repository, a folder or an archive; an edited one is not replaced.
+func TestMoved(t *testing.T) {
+	repo := repository(t, "cat", "dog", "owl")
+	gitIn(t, repo, "config", "uploadpack.allowFilter", "true")
+	archive := filepath.Join(t.TempDir(), "x.zip")
+	pack := func() {
+		files := make(map[string]string)
+		all, err := filepath.Glob(filepath.Join(repo, "*", "*", "SKILL.md"))
+		must.Do(t, err)
+		for _, name := range all {
+			rel, err := filepath.Rel(repo, name)
+			must.Do(t, err)
+			files[filepath.ToSlash(rel)] = must.Read(t, name)
+		}
+		must.Do(t, os.WriteFile(archive, zipped(t, files), 0o600))
+	}
+	move := func(from, to string) {
+		must.Do(t, os.MkdirAll(filepath.Join(repo, filepath.Dir(to)), 0o755))
+		must.Do(t, os.Rename(filepath.Join(repo, from), filepath.Join(repo, to)))
+	}
+	pack()
+	sources := []string{"file://" + repo, repo, archive}
+	var ins []*Installer
+	for _, source := range sources {
+		in := installer(t, nil)
+		add(t, in, source)
+		must.Write(t, filepath.Join(in.folder("dog"), "mine.txt"), "mine")
+		ins = append(ins, in)
+	}
+	move("skills/cat", "pets/felis")
+	move("skills/dog", "pets/dog")
+	must.Write(t, filepath.Join(repo, "pets/dog/SKILL.md"), doc("dog", "Walks the dog."))
+	must.Write(t, filepath.Join(repo, "pets/ewe/SKILL.md"), doc("ewe", "Feeds the ewe."))
+	record(t, repo, "moved")
+	pack()
+	const moved = "in its source it has moved from skills/cat to pets/felis"
+	for i, in := range ins {
+		r, err := in.Update(t.Context(), Order{}, &caller{})
+		must.Do(t, err)
+		l, err := ReadLock(in.dir)
+		must.Do(t, err)
+		if summary(r) != "cat update, dog refuse, owl unchanged" || r.Changes[0].Reason != moved || l.Skills["cat"].Path != "pets/felis" || l.Skills["dog"].Path != "skills/dog" {
+			t.Fatalf("%s: %s, %q, %+v", sources[i], summary(r), r.Changes[0].Reason, r.Changes[1])
+		}
+		if want := []Added{{sources[i], []string{"pets/ewe"}}}; i == 0 && !reflect.DeepEqual(r.Added, want) {
+			t.Errorf("new in the source: %v", r.Added)
+		}
+		says(t, errors.New(r.Changes[1].Reason), "it has a new version, but was edited here")
+		if r, err = in.Update(t.Context(), Order{Names: []string{"cat"}}, &caller{}); err != nil || summary(r) != "cat unchanged" {
+			t.Errorf("%s, once it is followed: %s, %v", sources[i], summary(r), err)
+		}
+		must.Do(t, os.RemoveAll(in.folder("cat")))
+		must.Do(t, os.RemoveAll(in.folder("dog")))
+	}
+	// A folder that is gone is followed too. Of several with one name none is taken.
+	skills(t, filepath.Join(repo, "one"), "cat")
+	skills(t, filepath.Join(repo, "two"), "cat")
+	must.Do(t, os.RemoveAll(filepath.Join(repo, "pets/felis")))
+	record(t, repo, "two cats")
+	pack()
+	for i, in := range ins {
+		r, err := in.Update(t.Context(), Order{}, &caller{})
+		if err != nil || summary(r) != "cat refuse, dog update, owl unchanged" || r.Changes[1].Reason != "its folder was gone; in its source it has moved from skills/dog to pets/dog" {
+			t.Fatalf("%s: %s, %+v, %v", sources[i], summary(r), r.Changes[1], err)
+		}
+		says(t, errors.New(r.Changes[0].Reason), "the source has no skill at pets/felis any more, and several of its name: one/cat, two/cat;")
+	}
+}
+
 // TestLinkedSkills: links that stay in a source are resolved, also if only a part of the source is fetched,
 // and what they lead to counts when the skill is updated.
 func TestLinkedSkills(t *testing.T) {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
@@ -121,21 +123,22 @@ func (l *Lock) groups(names []string) [][]string {
 func (in *Installer) updates(ctx context.Context, l *Lock, st *stage, names []string, o Order) (changes []*Change, added []string, err error) {
 	first := l.Skills[names[0]]
 	a := &work{Installer: in, lock: l, stage: st, source: Source{Kind: first.Kind, Origin: first.Source, Ref: first.Ref}}
-	w := wish{have: first.Commit, old: first.Commit, trees: make(map[string]string)}
+	w := wish{have: first.Commit, old: first.Commit, trees: make(map[string]string), names: make(map[string]string)}
 	for _, name := range names {
 		c := &Change{Name: name, Action: Unchanged, From: l.Skills[name]}
 		if c.seen, err = in.hash(ctx, name); err != nil {
 			return nil, nil, err
 		}
-		c.Edits = compare(c.From.Files, c.seen)
-		again := o.Ref != "" || o.Force && !c.Edits.Same() // what was installed is needed again
-		if c.From.Commit != w.have || again {
+		if c.seen != nil {
+			c.Edits = compare(c.From.Files, c.seen)
+		}
+		if c.From.Commit != w.have || o.again(c) {
 			w.have = ""
 		}
-		if !again {
+		if !o.again(c) {
 			w.trees[c.From.Path] = c.From.Tree
 		}
-		w.subs = append(w.subs, c.From.Path)
+		w.subs, w.names[c.From.Path] = append(w.subs, c.From.Path), c.nameThere()
 		changes = append(changes, c)
 	}
 	var failed error
@@ -146,15 +149,28 @@ func (in *Installer) updates(ctx context.Context, l *Lock, st *stage, names []st
 		}
 	}
 	added = slices.DeleteFunc(a.got.added, func(dir string) bool {
-		for _, e := range l.Skills {
-			if e.Source == first.Source && e.Path == dir {
-				return true
-			}
-		}
-		return false
+		return l.has(first.Source, dir) || slices.ContainsFunc(changes, func(c *Change) bool { return c.To != nil && c.To.Path == dir })
 	})
 	return changes, added, ctx.Err()
 }
+
+// has reports whether the skill in a folder of a source is installed.
+func (l *Lock) has(source, dir string) bool {
+	for _, e := range l.Skills {
+		if e.Source == source && e.Path == dir {
+			return true
+		}
+	}
+	return false
+}
+
+// again reports whether what is installed is needed again, although its source may have nothing new.
+func (o Order) again(c *Change) bool {
+	return o.Ref != "" || c.seen == nil || o.Force && !c.Edits.Same()
+}
+
+// nameThere returns the name that an installed skill has in its source.
+func (c *Change) nameThere() string { return cmp.Or(c.From.Name, path.Base(c.Name)) }
 
 // update says what will be done with one installed skill; failed says why its source could
 // not be fetched.
@@ -163,45 +179,73 @@ func (a *work) update(ctx context.Context, c *Change, failed error, o Order) err
 	case failed != nil:
 		c.refuse(failed)
 		return nil
-	case a.got.same, a.got.trees[c.From.Path] != "" && c.From.Tree == a.got.trees[c.From.Path] && o.Ref == "" && !(o.Force && !c.Edits.Same()):
+	case a.got.same, a.got.trees[c.From.Path] != "" && c.From.Tree == a.got.trees[c.From.Path] && !o.again(c):
 		c.Reason = edited(c)
 		return nil
 	}
-	list, err := a.got.find(ctx, []string{c.From.Path})
-	if ctx.Err() != nil {
+	there, err := a.locate(ctx, c)
+	switch {
+	case ctx.Err() != nil:
 		return ctx.Err()
-	}
-	i := slices.IndexFunc(list, func(f found) bool { return f.dir == c.From.Path })
-	if err != nil || i < 0 {
-		c.refuse(fmt.Errorf("the source has no skill at %s any more; what is installed stays (\"skills remove %s\" removes it)", c.From.Path, c.Name))
+	case err != nil:
+		c.refuse(err)
+		return nil
+	case there.err != nil:
+		c.refuse(fmt.Errorf("the new version cannot be read as a skill: %w", there.err))
 		return nil
 	}
-	if list[i].err != nil {
-		c.refuse(fmt.Errorf("the new version cannot be read as a skill: %w", list[i].err))
-		return nil
-	}
-	if err := a.put(ctx, c, list[i]); err != nil || c.Action == Refuse {
+	if err := a.put(ctx, c, there); err != nil || c.Action == Refuse {
 		return err
 	}
 	a.compareTo(c)
+	moved := c.To.Path != c.From.Path
 	switch {
-	case o.Ref == "" && (c.Files.Same() || compare(c.From.Files, c.To.Files).Same() && !o.Force):
+	case c.seen == nil:
+		c.Action, c.Reason = Update, "its folder was gone"
+	case o.Ref == "" && (c.Files.Same() || compare(c.From.Files, c.To.Files).Same() && !o.Force) && !(moved && c.Edits.Same()):
 		c.unchanged(edited(c))
 	case !c.Edits.Same() && !o.Force:
 		c.refuse(errors.New("it has a new version, but was edited here; --force replaces it and keeps a copy of what it is now"))
 	default:
 		c.Action = Update
 	}
+	if c.Action == Update && moved {
+		c.Reason = strings.TrimPrefix(c.Reason+fmt.Sprintf("; in its source it has moved from %s to %s", c.From.Path, c.To.Path), "; ")
+	}
 	return nil
+}
+
+// locate finds an installed skill in its source: where it was, or at the only other place where a skill
+// of its name is.
+func (a *work) locate(ctx context.Context, c *Change) (found, error) {
+	here, err := a.got.find(ctx, []string{c.From.Path})
+	if i := slices.IndexFunc(here, func(f found) bool { return f.dir == c.From.Path }); err == nil && i >= 0 {
+		return here[i], nil
+	}
+	if a.all == nil {
+		a.all, _ = a.got.find(ctx, nil) // without any, nothing is found below
+	}
+	var dirs []string
+	var there found
+	for _, f := range a.all {
+		if f.name == c.nameThere() && !a.lock.has(c.From.Source, f.dir) {
+			there, dirs = f, append(dirs, f.dir)
+		}
+	}
+	switch gone := "the source has no skill at " + c.From.Path + " any more"; len(dirs) {
+	case 0:
+		return found{}, fmt.Errorf("%s; what is installed stays (\"skills remove %s\" removes it)", gone, c.Name)
+	case 1:
+		return there, nil
+	default:
+		return found{}, fmt.Errorf("%s, and several of its name: %s; what is installed stays (\"skills remove %s\", and \"skills install\" with --skill FOLDER choose one)", gone, list(dirs), c.Name)
+	}
 }
 
 // edited says that a skill was edited here; "" if it was not.
 func edited(c *Change) string {
-	switch {
-	case c.Edits.Same():
+	if c.Edits.Same() {
 		return ""
-	case c.seen == nil:
-		return "its folder is gone; --force installs it again"
 	}
 	return "it was edited here; --force brings back what its source has, and keeps a copy"
 }

@@ -117,6 +117,9 @@ func (r *installRun) printChanges(result *install.Result) {
 			r.note("%s: %s", c.Name, c.Reason)
 		default:
 			fmt.Fprint(r.stdout, lineOf("%s: %s", c.Name, sentence(c, result.Approved)))
+			if c.Action == install.Update && c.Reason != "" {
+				r.note("%s: %s", c.Name, c.Reason)
+			}
 		}
 		if c.Kept != "" {
 			r.note("%s: what you had edited is in %s", c.Name, c.Kept)

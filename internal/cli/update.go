@@ -24,6 +24,9 @@ installed ones were.
 Skills that "npx skills" or "gh skill" have installed are theirs to update:
 update says which these are, and where they came from.
 
+Update also restores a skill whose folder is gone, and follows one that has
+moved in its source, if no other skill there has its name.
+
 A skill that you have edited is not updated. --force replaces it, or restores
 it if there is no new version, and keeps a copy in the folder edited of the
 data folder ($REPERTOIRE_DATA). --check only shows what is new. The status is 1
