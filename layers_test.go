@@ -79,7 +79,7 @@ var layers = map[string][]string{
 	"internal/wellknown":  {"skill", "search", "contextprovider", "internal/ard", "internal/endpoint", "internal/tidy"},
 	"internal/words":      {"internal/tidy"},
 	"internal/tidy":       {},
-	"usage":               {"embed", "search", "store", "internal/atomicfile", "internal/tidy"},
+	"usage":               {"embed", "search", "store", "internal/atomicfile", "internal/tidy", "internal/words"},
 	"internal/edit":       {"internal/client", "internal/lazyregexp"},
 	"proposal":            {"skill", "search", "source", "store", "internal/atomicfile", "internal/regular", "internal/words", "internal/tidy"},
 	"proposal/check":      {".", "index", "store", "store/sqlite", "internal/config", "internal/doctor", "internal/evals", "internal/scratch", "internal/words", "proposal", "skill", "source"},

@@ -338,7 +338,7 @@ func (s *acts) about(ctx context.Context, p selection, most int) ([]search.Entry
 }
 
 func hasTag(tags []string, tag string) bool {
-	return slices.ContainsFunc(tags, func(t string) bool { return strings.EqualFold(t, tag) })
+	return slices.ContainsFunc(tags, func(t string) bool { return words.SameName(t, tag) })
 }
 
 // known returns an error for a tag or a source that no skill has.

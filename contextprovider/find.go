@@ -302,6 +302,7 @@ func (p *Provider) textsOf(ctx context.Context, e search.Entry, only string, a *
 	if clean, err := skill.CleanPath(only); err == nil && only != "" {
 		only = clean
 	}
+	only = cmp.Or(find(in.Files, only), only)
 	add := func(name string, c *Content) {
 		left.files--
 		left.bytes -= len(c.Data)

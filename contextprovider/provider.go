@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -286,6 +287,14 @@ func (p *Provider) File(ctx context.Context, id, name string, a *search.Agent) (
 		name = clean // the reader refuses any other
 	}
 	c, err := p.reader.File(ctx, &e, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if in, no := p.read(ctx, e, false, a); no == nil {
+			if found := find(in.Files, name); found != "" && found != name {
+				name = found
+				c, err = p.reader.File(ctx, &e, name)
+			}
+		}
+	}
 	if err != nil {
 		return File{}, fmt.Errorf("reading file of skill %s: %w", e.ID, err)
 	}
@@ -297,6 +306,24 @@ func (p *Provider) File(ctx context.Context, id, name string, a *search.Agent) (
 		f.Text, f.HiddenChars = c.text()
 	}
 	return f, nil
+}
+
+// find returns the path of a file by its name: the name, or the only path that is the same name
+// in another spelling; "" if there is none.
+func find(files []skill.File, name string) string {
+	var same []string
+	for _, f := range files {
+		if f.Path == name {
+			return name
+		}
+		if words.SameName(f.Path, name) {
+			same = append(same, f.Path)
+		}
+	}
+	if len(same) != 1 {
+		return ""
+	}
+	return same[0]
 }
 
 // verify returns an error if a skill must not be served any more, or if a file of it that

@@ -280,7 +280,7 @@ func keep(entries []Entry, kind, want string, of func(Entry) []string) ([]Entry,
 	var known []string
 	for _, e := range entries {
 		known = append(known, of(e)...)
-		if slices.ContainsFunc(of(e), func(s string) bool { return strings.EqualFold(s, want) }) {
+		if slices.ContainsFunc(of(e), func(s string) bool { return words.SameName(s, want) }) {
 			kept = append(kept, e)
 		}
 	}

@@ -2,16 +2,26 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// A glob is a pattern for the key of a whole name, whatever characters the name has:
-// * stands for any characters, ? for one, [a-z] for one of some, [^a-z] for one of all
-// others, and \ takes the next character literally.
-type glob []globPart
+// A glob is a pattern for a whole name, whatever characters the name has: * stands for any
+// characters, ? for one, [a-z] for one of some, [^a-z] for one of all others, and \ takes the
+// next character literally. It matches a name whose key it matches. One that chooses characters
+// matches a name as it is spelt, too: stra?e is a pattern for Straße, whose key is strasse.
+type glob struct {
+	globParts
+	spelt globParts // for names as they are spelt, in lower case; nil if that makes no difference
+}
+
+type globParts []globPart
 
 // A globPart is a run of literal characters, a star, or a choice of one character.
 type globPart struct {
@@ -21,14 +31,25 @@ type globPart struct {
 	except  bool      // the choice is of all characters outside of ranges
 }
 
-// parseGlob reads a pattern, ignoring case like words.NameKey. Only characters that are
-// special as they stand are special: a full-width star is a star in a name.
+// parseGlob reads a pattern, ignoring case and spelling like words.NameKey. Only characters
+// that are special as they stand are special: a full-width star is a star in a name.
 func parseGlob(pattern string) (g glob, err error) {
+	if g.globParts, err = parseGlobParts(pattern, words.PartKey); err == nil && slices.ContainsFunc(g.globParts, globPart.chooses) {
+		g.spelt, err = parseGlobParts(pattern, inCase)
+	}
+	return g, err
+}
+
+// inCase returns a part of a name in lower case, as it is spelt.
+func inCase(part string) string { return strings.ToLower(norm.NFKC.String(part)) }
+
+// parseGlobParts reads a pattern. key makes letters alike.
+func parseGlobParts(pattern string, key func(string) string) (g globParts, err error) {
 	malformed := fmt.Errorf("%q is not a pattern (* ? [a-z] and \\ are special)", pattern)
 	rest, literal := strings.TrimSpace(pattern), ""
 	end := func(next ...globPart) {
 		if literal != "" {
-			g = append(g, globPart{literal: nameKeyOf(literal)})
+			g = append(g, globPart{literal: key(literal)})
 		}
 		g, literal = append(g, next...), ""
 	}
@@ -42,7 +63,7 @@ func parseGlob(pattern string) (g glob, err error) {
 		case '?':
 			end(globPart{except: true})
 		case '[':
-			choice, after, ok := parseChoice(rest)
+			choice, after, ok := parseChoice(rest, key)
 			if !ok {
 				return nil, malformed
 			}
@@ -63,7 +84,7 @@ func parseGlob(pattern string) (g glob, err error) {
 }
 
 // parseChoice reads what follows a [, up to and including the ].
-func parseChoice(s string) (p globPart, rest string, ok bool) {
+func parseChoice(s string, key func(string) string) (p globPart, rest string, ok bool) {
 	s, p.except = strings.CutPrefix(s, "^")
 	for {
 		if len(p.ranges) > 0 && strings.HasPrefix(s, "]") {
@@ -79,37 +100,51 @@ func parseChoice(s string) (p globPart, rest string, ok bool) {
 				return p, "", false
 			}
 		}
+		if c, size := utf8.DecodeRuneInString(key(string(low))); low == high && size == len(key(string(low))) {
+			low, high = c, c // a range keeps its ends: [а-ё] has more letters than [а-е]
+		}
 		p.ranges = append(p.ranges, [2]rune{low, high})
 	}
 }
 
-// choiceChar reads one character of a choice.
+// choiceChar reads one character of a choice, in lower case.
 func choiceChar(s string) (c rune, rest string, ok bool) {
 	escaped := false
 	if s, escaped = strings.CutPrefix(s, `\`); s == "" || !escaped && (s[0] == ']' || s[0] == '-') {
 		return 0, "", false
 	}
 	c, size := utf8.DecodeRuneInString(s)
-	if key := nameKeyOf(s[:size]); utf8.RuneCountInString(key) == 1 {
+	if key := inCase(s[:size]); utf8.RuneCountInString(key) == 1 {
 		c, _ = utf8.DecodeRuneInString(key)
 	}
 	return c, s[size:], true
 }
 
-// nameKeyOf is words.NameKey for a part of a name, whose blanks count.
-func nameKeyOf(part string) string { return strings.ToLower(norm.NFKC.String(part)) }
-
 // prefix returns what all matching keys begin with.
-func (g glob) prefix() string {
+func (g globParts) prefix() string {
 	if len(g) == 0 {
 		return ""
 	}
 	return g[0].literal
 }
 
+// matchName reports whether the pattern matches a name.
+func (g glob) matchName(name string) bool {
+	return g.match(words.NameKey(name)) || g.spelt != nil && g.spelt.match(inCase(strings.TrimSpace(name)))
+}
+
+// skills returns the skills whose names match, whatever the scope.
+func (g glob) skills(v *snapshot.View) snapshot.Skills {
+	found := v.Names().Matching(g.prefix(), g.match)
+	if g.spelt != nil {
+		found = found.Or(filter(v, v.Names().Matching("", words.MaySpell), func(d *snapshot.Document) bool { return g.matchName(d.Name) }))
+	}
+	return found
+}
+
 // match reports whether a key matches as a whole. It goes back to the last star only: an
 // earlier one could not make a difference.
-func (g glob) match(key string) bool {
+func (g globParts) match(key string) bool {
 	at, rest := 0, key
 	star, tried := -1, "" // the part after the last star, and where its match was tried
 	for at < len(g) || rest != "" {
@@ -133,6 +168,9 @@ func (g glob) match(key string) bool {
 	}
 	return true
 }
+
+// chooses reports whether the part is a choice of one character.
+func (p globPart) chooses() bool { return p.literal == "" && !p.star }
 
 // cut removes what the part matches from the start of s.
 func (p *globPart) cut(s string) (rest string, ok bool) {

@@ -17,9 +17,12 @@ const (
 
 // covers reports whether a rule about a source that holds skills back means the source with a
 // label. A folder of a client, such as project:.claude, means the folders of that name anywhere in
-// the project, and installed all installed skills: once the label depended on where one worked, and whoever adds a folder to a project
-// must not get past the rule. So did project:../../.claude, of versions before.
+// the project, and installed all installed skills: once the label depended on where one worked, and
+// whoever adds a folder to a project must not get past the rule. So did project:../../.claude, of
+// versions before. Case and spelling make no difference, as in names: they may make none in a file
+// system.
 func covers(rule, label string) bool {
+	rule, label = words.NameKey(rule), words.NameKey(label)
 	if rule == label || rule == installedLabel && strings.HasPrefix(label, installedLabel+":") {
 		return true
 	}
@@ -31,7 +34,6 @@ func covers(rule, label string) bool {
 	for strings.HasPrefix(name, "../") {
 		name = name[len("../"):]
 	}
-	name, have = words.NameKey(name), words.NameKey(have) // a file system may make no difference
 	return name == have || strings.HasPrefix(name, ".") && strings.HasSuffix(have, "/"+name)
 }
 

@@ -73,7 +73,7 @@ func (x *directory) setAvailable(ctx context.Context, v *snapshot.View, e *Entry
 	n := skill.Needs{Commands: e.Needs.Commands, AnyOf: e.Needs.AnyOf, Env: e.Needs.Env}
 	for _, name := range e.Needs.Either {
 		// A skill "gh" that requires gh means the command.
-		if _, ok := findNeeded(v.Whole(), name, e.Source); !ok || words.NameKey(name) == words.NameKey(e.Name) {
+		if _, ok := findNeeded(v.Whole(), name, e.Source); !ok || words.SameName(name, e.Name) {
 			n.Either = append(n.Either, name)
 		}
 	}

@@ -54,7 +54,7 @@ type Agent struct {
 // as an Include it lets nothing in, as an Exclude it leaves nothing out.
 type Rules struct {
 	Names   []string // patterns for whole names: * ? [a-z] and \ are special
-	Tags    []string // without regard to case
+	Tags    []string // without regard to case and spelling, as names
 	Sources []string // labels; in rules that hold back, project:.claude means the folders .claude anywhere in the project
 }
 
@@ -88,7 +88,7 @@ func (r Rules) empty() bool { return len(r.Names)+len(r.Tags)+len(r.Sources) == 
 func (r Rules) MatchName(name string) bool {
 	return slices.ContainsFunc(r.Names, func(pattern string) bool {
 		g, err := parseGlob(pattern)
-		return err == nil && g.match(words.NameKey(name))
+		return err == nil && g.matchName(name)
 	})
 }
 
@@ -109,7 +109,7 @@ func (a *Agent) Check() error {
 		return nil
 	}
 	for _, name := range a.Pinned {
-		same := func(used string) bool { return words.NameKey(used) == words.NameKey(name) }
+		same := func(used string) bool { return words.SameName(used, name) }
 		if !slices.ContainsFunc(a.Uses, same) {
 			return a.errorf(Rule{keyPinned, name}, "skill %q is not in uses_skills, which is all that the agent sees; add it there or to include.names, or do not pin it", name)
 		}
@@ -249,7 +249,7 @@ func matching(v *snapshot.View, rules Rules) (found snapshot.Skills) {
 	}
 	for _, pattern := range rules.Names {
 		if g, err := parseGlob(pattern); err == nil {
-			found = found.Or(v.Names().Matching(g.prefix(), g.match))
+			found = found.Or(g.skills(v))
 			if isFull(pattern) {
 				found = found.Or(g.full(v))
 			}
@@ -267,7 +267,7 @@ func (g glob) full(v *snapshot.View) (found snapshot.Skills) {
 	for _, src := range v.Set.Sources {
 		all, start := words.NameKey((&skill.Meta{Source: src.Label}).FullName()), g.prefix()
 		if strings.HasPrefix(all, start) || strings.HasPrefix(start, all) {
-			found = found.Or(v.Names().Full(src.Label, g.match))
+			found = found.Or(v.Names().Full(src.Label, g.matchName))
 		}
 	}
 	return found
@@ -284,11 +284,11 @@ func (r Rules) MatchSkill(m *skill.Meta) bool {
 func (a *Agent) Admits(name string, tags []string) bool {
 	match := func(r Rules) bool {
 		return r.MatchName(name) || slices.ContainsFunc(r.Tags, func(tag string) bool {
-			return slices.ContainsFunc(tags, func(t string) bool { return strings.EqualFold(t, tag) })
+			return slices.ContainsFunc(tags, func(t string) bool { return words.SameName(t, tag) })
 		})
 	}
 	uses := func() bool {
-		same := func(id string) bool { return words.NameKey(id) == words.NameKey(name) }
+		same := func(id string) bool { return words.SameName(id, name) }
 		return len(a.Uses) == 0 || slices.ContainsFunc(a.Uses, same)
 	}
 	return a == nil || (match(a.Include) || a.Include.empty() && uses()) && !match(a.Exclude)

@@ -203,7 +203,7 @@ func (h *highlighter) match(piece string) uint64 {
 			set |= 1 << i
 		}
 		for n, p := range h.prefixes {
-			if strings.HasPrefix(strings.ToLower(word), p) {
+			if strings.HasPrefix(words.Lower(word), p) {
 				set |= 1 << h.prefix[n]
 			}
 		}

@@ -47,7 +47,7 @@ func (s *Switch) about(v *snapshot.View) snapshot.Skills {
 	if err != nil {
 		return nil
 	}
-	found := v.Names().Matching(g.prefix(), g.match)
+	found := g.skills(v)
 	if !s.Full {
 		return found
 	}

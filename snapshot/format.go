@@ -24,7 +24,7 @@ import (
 // everything that Open relies on.
 const (
 	magic     = "skills\x00\x01"
-	version   = 12 + uint32(Spaces) // with another space the header is another one
+	version   = 13 + uint32(Spaces) // with another space the header is another one
 	blockSize = 16 << 10
 	align     = 64
 	minHeader = align

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -104,9 +103,9 @@ func (n Names) Matching(prefix string, match func(key string) bool) Skills {
 }
 
 // Full returns the skills of a source whose full names match, whatever the scope.
-func (n Names) Full(label string, match func(key string) bool) (found Skills) {
+func (n Names) Full(label string, match func(name string) bool) (found Skills) {
 	for i := range n.v.Source(label).All() {
-		if d := n.v.Doc(i); match(words.NameKey(d.FullName())) {
+		if d := n.v.Doc(i); match(d.FullName()) {
 			found.Add(i)
 		}
 	}

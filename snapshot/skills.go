@@ -9,7 +9,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"unicode"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // Skills are a set of the skills of a Set, by number, or of the documents of a snapshot, by
@@ -158,8 +159,8 @@ func encodeSets(sets map[string]*set) []byte {
 	return append(out, entries...)
 }
 
-// Tag returns the documents with this tag, ignoring case.
-func (r *Reader) Tag(name string) (Skills, error) { return r.s.set(tagSection, fold(name)) }
+// Tag returns the documents with this tag, which is compared as names are.
+func (r *Reader) Tag(name string) (Skills, error) { return r.s.set(tagSection, words.NameKey(name)) }
 
 // Source returns the documents of a source.
 func (r *Reader) Source(label string) (Skills, error) { return r.s.set(sourceSection, label) }
@@ -217,17 +218,4 @@ func (s *Snapshot) decodeSet(c cursor, sec section, off int) (Skills, error) {
 		set.Add(doc)
 	}
 	return set, nil
-}
-
-// fold maps all texts that are equal by strings.EqualFold to the same text.
-func fold(s string) string {
-	out := []rune(s)
-	for i, r := range out {
-		least := r
-		for o := unicode.SimpleFold(r); o != r; o = unicode.SimpleFold(o) {
-			least = min(least, o)
-		}
-		out[i] = least
-	}
-	return string(out)
 }

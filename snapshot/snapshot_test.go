@@ -387,7 +387,7 @@ func checkScopes(t *testing.T, r *snapshot.Reader, all snapshot.Skills, docs []d
 	}
 	tagged := func(name string) func(d *snapshot.Document) bool {
 		return func(d *snapshot.Document) bool {
-			return slices.ContainsFunc(d.Tags, func(tag string) bool { return strings.EqualFold(tag, name) })
+			return slices.ContainsFunc(d.Tags, func(tag string) bool { return words.SameName(tag, name) })
 		}
 	}
 	tag := func(name string) snapshot.Skills {

@@ -75,7 +75,7 @@ func (v *View) Source(label string) Skills {
 	return v.skills(func(r *Reader) (Skills, error) { return r.Source(label) })
 }
 
-// Tag returns the skills with a tag, ignoring case, whatever the scope.
+// Tag returns the skills with a tag, which is compared as names are, whatever the scope.
 func (v *View) Tag(name string) Skills {
 	return v.skills(func(r *Reader) (Skills, error) { return r.Tag(name) })
 }

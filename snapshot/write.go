@@ -184,7 +184,7 @@ func (w *writer) add(d *Document) error {
 	}
 	addTo(w.sources, d.Source, doc)
 	for _, tag := range d.Tags {
-		addTo(w.tags, fold(tag), doc)
+		addTo(w.tags, words.NameKey(tag), doc)
 	}
 	w.triggers.add(doc, &d.Triggers)
 	if w.in.full() {

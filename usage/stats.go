@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -118,8 +119,8 @@ func newCounter(entries []search.Entry) *counter {
 		gaps: make(map[string]int), misses: make(map[string]*Miss), sessions: make(map[[2]string]*session), pending: make(map[string]Event)}
 	for _, e := range entries {
 		c.ids = append(c.ids, e.ID)
-		c.byID[strings.ToLower(e.ID)], c.byLocation[e.Location] = e.ID, e.ID
-		c.byID[strings.ToLower(e.Source+"/"+e.Name)] = e.ID
+		c.byID[words.NameKey(e.ID)], c.byLocation[e.Location] = e.ID, e.ID
+		c.byID[words.NameKey(e.Source+"/"+e.Name)] = e.ID
 	}
 	return c
 }
@@ -131,7 +132,7 @@ func (c *counter) idOf(s Skill) (id string, ok bool) {
 	}
 	// Versions before named folders of a project as they were seen from where one worked.
 	for _, known := range []string{s.ID, strings.ReplaceAll(s.ID, "../", "")} {
-		if id, ok := c.byID[strings.ToLower(known)]; ok {
+		if id, ok := c.byID[words.NameKey(known)]; ok {
 			return id, true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -148,7 +149,7 @@ func mostUsed(tags map[string]int, n int, chosen string) []string {
 func (c *catalogPage) filter(entries []repertoire.Entry) (list []repertoire.Entry) {
 	for _, e := range entries {
 		status, _ := e.Status()
-		tagged := func(t string) bool { return strings.EqualFold(t, c.Tag) }
+		tagged := func(t string) bool { return words.SameName(t, c.Tag) }
 		switch {
 		case c.State == "" && e.ShadowedBy != "", c.State != "" && c.State != status:
 		case c.Source != "" && c.Source != e.Source, c.Tag != "" && !slices.ContainsFunc(e.Tags, tagged):
@@ -175,7 +176,7 @@ func (hs *handlers) find(v *visit, c *catalogPage, agent *repertoire.Agent, rows
 	}
 	rest := make(map[string]row)
 	for _, r := range rows {
-		if strings.Contains(strings.ToLower(r.ID), strings.ToLower(c.Query)) {
+		if strings.Contains(words.NameKey(r.ID), words.NameKey(c.Query)) {
 			found = append(found, r)
 		} else {
 			rest[r.ID] = r

@@ -315,7 +315,7 @@ func (r *installRun) shadows(ctx context.Context, changes []*install.Change) (sh
 	own := r.in.Dir()
 	for _, ch := range changes {
 		i := slices.IndexFunc(list, func(e repertoire.Entry) bool {
-			return words.NameKey(e.Name) == words.NameKey(ch.Name) && !regular.In(own, e.Location)
+			return words.SameName(e.Name, ch.Name) && !regular.In(own, e.Location)
 		})
 		if i >= 0 && adds(ch) {
 			shadows = append(shadows, fmt.Sprintf("%s: %s has a skill of this name in %s, and the new one comes into %s: only %s will be offered",

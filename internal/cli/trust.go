@@ -19,6 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/trust"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -305,7 +306,7 @@ func forgetTrusted(ctx context.Context, ui *screen, file *trust.File, what strin
 		return err
 	}
 	gone, err := file.Forget(ctx, func(s trust.Skill) bool {
-		return what == "" || s.Name == what || regular.In(folder, s.Folder)
+		return what == "" || words.SameName(s.Name, what) || regular.In(folder, s.Folder)
 	})
 	if err != nil {
 		return err

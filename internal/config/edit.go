@@ -108,7 +108,7 @@ func (r Rule) covers(text string) bool {
 	return r.equal(text) || r.Kind == KindName && search.Rules{Names: []string{text}}.MatchName(r.Text)
 }
 
-func (r Rule) equal(text string) bool { return words.NameKey(text) == words.NameKey(r.Text) }
+func (r Rule) equal(text string) bool { return words.SameName(text, r.Text) }
 
 // A Scope says for whom a skill is disabled. The zero Scope is everybody.
 type Scope struct {

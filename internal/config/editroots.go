@@ -75,7 +75,7 @@ func (e *Editor) AddRoot(r Root) (label string, done bool, err error) {
 		if sameRoot(old, r) {
 			return labels[i], false, nil
 		}
-		if r.Label != "" && words.NameKey(labels[i]) == words.NameKey(r.Label) {
+		if r.Label != "" && words.SameName(labels[i], r.Label) {
 			return "", false, &Error{old.Place.File, old.Place.Line, fmt.Errorf("label %q is that of another root; choose another one", r.Label)}
 		}
 	}

@@ -167,7 +167,7 @@ func placeRoot(n *yaml.Node, r *Root, roots []Root) error {
 	}
 	r.Label = kind + ":" + name
 	for _, other := range roots {
-		if words.NameKey(other.Label) == words.NameKey(r.Label) {
+		if words.SameName(other.Label, r.Label) {
 			r.Label += "-" + hash
 			break
 		}

@@ -42,7 +42,7 @@ func (p *parser) usedSkills(a *search.Agent) value {
 			if err != nil {
 				return err
 			}
-			same := func(other string) bool { return words.NameKey(other) == words.NameKey(id) }
+			same := func(other string) bool { return words.SameName(other, id) }
 			if slices.ContainsFunc(a.Uses, same) {
 				return errorf(item, "uses_skills: %s stands here twice", item.Value)
 			}

@@ -147,7 +147,7 @@ func (f *Finding) isAbout(name string) bool {
 
 // named reports whether the skill of an ID has a name: source/name has two.
 func named(id, name string) bool {
-	return strings.EqualFold(id, name) || strings.EqualFold(id[strings.LastIndex(id, "/")+1:], name)
+	return words.SameName(id, name) || words.SameName(id[strings.LastIndex(id, "/")+1:], name)
 }
 
 // costOf returns the cost of a problem; inSkill: in the folder of an offered skill.

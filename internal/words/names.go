@@ -10,10 +10,44 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// NameKey returns the key of a name. Names with the same key are the same name: case,
-// Unicode compatibility forms and surrounding blanks make no difference.
-func NameKey(name string) string {
-	return strings.ToLower(norm.NFKC.String(strings.TrimSpace(name)))
+// spellings are letters that people write in two ways, in lower case: the first is taken for the
+// second in names and in full text. Whoever changes them changes the terms and the keys of names
+// that catalogs keep, see longForms.
+var spellings = [...][2]string{{"ß", "ss"}, {"ё", "е"}, {"ς", "σ"}}
+
+// Lower returns s in lower case and in one spelling: Straße is strasse.
+func Lower(s string) string {
+	s = strings.ToLower(s)
+	if beyondASCII(s) < 0 {
+		return s
+	}
+	for _, two := range spellings {
+		s = strings.ReplaceAll(s, two[0], two[1])
+	}
+	return s
+}
+
+// NameKey returns the key of a name. Names with the same key are the same name: case, Unicode
+// forms, the two spellings of a letter and surrounding blanks make no difference.
+func NameKey(name string) string { return PartKey(strings.TrimSpace(name)) }
+
+// PartKey is NameKey for a part of a name, whose blanks count.
+func PartKey(part string) string {
+	for {
+		key := norm.NFKC.String(Lower(norm.NFKC.String(part)))
+		if key == part {
+			return key // the marks that were left made no other letter
+		}
+		part = key
+	}
+}
+
+// SameName reports whether two names are the same name.
+func SameName(a, b string) bool { return NameKey(a) == NameKey(b) }
+
+// MaySpell reports whether the name with a key may have another spelling than the key.
+func MaySpell(key string) bool {
+	return slices.ContainsFunc(spellings[:], func(two [2]string) bool { return strings.Contains(key, two[1]) })
 }
 
 // Suggest returns the end of a message about an unknown name: "; did you mean a, b?" if
@@ -56,12 +90,12 @@ func Similar(name string, known []string) []string {
 		return nil
 	}
 	distances := make(map[string]int)
-	want := []rune(strings.ToLower(name))
+	want := []rune(Lower(name))
 	for _, candidate := range known {
 		if len(candidate) > longest {
 			continue
 		}
-		lower := strings.ToLower(candidate)
+		lower := Lower(candidate)
 		far := distance(want, []rune(lower))
 		switch {
 		case len(want) > 1 && strings.Contains(lower, string(want)):

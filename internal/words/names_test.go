@@ -38,13 +38,18 @@ func TestSimilar(t *testing.T) {
 }
 
 func TestNameKey(t *testing.T) {
-	for _, same := range [][2]string{{"PDF", "pdf"}, {" pdf\n", "pdf"}, {"ｐｄｆ", "pdf"}, {"e\u0301", "\u00c9"}} {
+	for _, same := range [][2]string{{"PDF", "pdf"}, {" pdf\n", "pdf"}, {"ｐｄｆ", "pdf"}, {"e\u0301", "\u00c9"},
+		{"Straße", "STRASSE"}, {"STRAẞE", "straße"}, {"Ёлка", "елка"}, {"е\u0308лка", "ёлка"}, {"ΣΟΦΌΣ", "σοφός"}, {"ё\u0308\u0300", "е\u0300"}} {
 		if a, b := NameKey(same[0]), NameKey(same[1]); a != b {
 			t.Errorf("%q has the key %q, %q has %q", same[0], a, same[1], b)
+		} else if NameKey(a) != a {
+			t.Errorf("the key %q has the key %q", a, NameKey(a))
 		}
 	}
-	if NameKey("pdf-forms") == NameKey("pdf forms") {
-		t.Error("a hyphen does not count")
+	for _, other := range [][2]string{{"pdf-forms", "pdf forms"}, {"café", "cafe"}, {"й", "и"}, {"ö", "oe"}} {
+		if SameName(other[0], other[1]) {
+			t.Errorf("%q and %q are one name", other[0], other[1])
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 const MaxTerm = 40
 
 // Terms returns the terms of a text in order, for both sides of full-text search: words
-// in lower case, without accents and English stop words, stemmed (Porter), and common short
+// in lower case and one spelling, without accents and English stop words, stemmed (Porter), and common short
 // forms written out. Identifiers
 // appear split and whole, and text without spaces as overlapping pairs of characters.
 func Terms(text string) []string {
@@ -79,12 +79,12 @@ func (a *Analyzer) Term(word string, kind Kind) string {
 	return term
 }
 
-// appendLower appends s in lower case to b.
+// appendLower appends Lower(s) to b.
 func appendLower(b []byte, s string) []byte {
 	for i := range len(s) {
 		c := s[i]
 		if c >= utf8.RuneSelf {
-			return append(b[:len(b)-i], strings.ToLower(s)...)
+			return append(b[:len(b)-i], Lower(s)...)
 		}
 		if 'A' <= c && c <= 'Z' {
 			c += 'a' - 'A'

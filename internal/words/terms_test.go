@@ -60,6 +60,7 @@ func TestTermsSameWord(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"café", "cafe\u0301"}, {"PDFs", "pdf"}, {"user’s", "user's"}, {"ＰＤＦ", "pdf"},
 		{"kebab-case", "kebab case"}, {"databases", "database"}, {"가", "\u1100\u1161"}, {"Straße", "straße"},
+		{"Größenmaß", "GRÖSSENMASS"}, {"STRAẞE", "strasse"}, {"Отчёты", "отчеты"}, {"Ещё", "еще\u0308"}, {"ΛΌΓΟΣ", "λόγος"},
 	} {
 		if a, b := Terms(pair[0]), Terms(pair[1]); !reflect.DeepEqual(a, b) {
 			t.Errorf("%q: %q, %q: %q", pair[0], a, pair[1], b)

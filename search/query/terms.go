@@ -144,7 +144,7 @@ func (t *translator) words(text string) []queryTerm {
 	var out []queryTerm
 	var sizes []int
 	words.Split(text, func(word string, kind words.Kind) {
-		q := queryTerm{term: t.analyzer.Term(word, kind), word: tidy.Cut(strings.ToLower(word), words.MaxTerm)}
+		q := queryTerm{term: t.analyzer.Term(word, kind), word: tidy.Cut(words.Lower(word), words.MaxTerm)}
 		if kind == words.Whole && q.term != "" {
 			// The whole follows its parts, which together are as long as it is.
 			for i, n := len(out)-1, len(word); i >= 0 && n > 0; i-- {

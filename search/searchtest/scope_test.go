@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/embedtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
@@ -62,9 +64,9 @@ type world struct {
 
 // worldNames are names with everything that a rule, an ID or a path may trip over.
 var worldNames = []string{"code-review", "Code-Review", "CODE-REVIEW", "git", " git ", "secret/b", "secret", "a/../b", "..", "one/git",
-	"two/s3", "数据报表", "Ёлка", "ёлка", "ﬁle", "file", "x y", "[x]", "*", "a*b", "résumé", "re\u0301sume\u0301", "s1", "-", "user:.claude/git"}
+	"two/s3", "数据报表", "Ёлка", "е\u0308лка", "елка", "Straße", "STRASSE", "ﬁle", "file", "x y", "[x]", "*", "a*b", "résumé", "re\u0301sume\u0301", "s1", "-", "user:.claude/git"}
 
-var worldTags = []string{"quality", "Quality", "office", "über"}
+var worldTags = []string{"quality", "Quality", "office", "über", "Größe", "gro\u0308sse"}
 
 func newWorld(seed uint64) *world {
 	w := &world{rng: rand.New(rand.NewPCG(seed, 7)), away: make(map[string]bool)}
@@ -181,7 +183,7 @@ func (w *world) rules() (r search.Rules) {
 			runes := []rune(strings.TrimSpace(name))
 			r.Names = append(r.Names, escaped(string(runes[:1+w.rng.IntN(len(runes))]))+"*")
 		case 6:
-			r.Names = append(r.Names, w.pick([]string{"*", "*b", "*e*", "?", "??", "s?"}))
+			r.Names = append(r.Names, w.pick([]string{"*", "*b", "*e*", "?", "??", "s?", "stra?e", "?лка"}))
 		default:
 			r.Names = append(r.Names, escaped(name))
 		}
@@ -198,16 +200,21 @@ func escaped(name string) string {
 func matches(r search.Rules, label string, sk *skill.Skill) bool {
 	return slices.Contains(r.Sources, label) ||
 		slices.ContainsFunc(r.Tags, func(tag string) bool {
-			return slices.ContainsFunc(sk.Tags, func(own string) bool { return strings.EqualFold(own, tag) })
+			return slices.ContainsFunc(sk.Tags, func(own string) bool { return words.SameName(own, tag) })
 		}) ||
 		slices.ContainsFunc(r.Names, func(pattern string) bool {
-			expr := regexp.QuoteMeta(words.NameKey(pattern))
-			for quoted, meaning := range map[string]string{`\\\*`: "\x00", `\\\[`: `\[`} { // what was escaped
-				expr = strings.ReplaceAll(expr, quoted, meaning)
-			}
-			expr = strings.NewReplacer(`\*`, ".*", `\?`, ".", "\x00", `\*`).Replace(expr)
-			return regexp.MustCompile("(?s)^" + expr + "$").MatchString(words.NameKey(sk.Name))
+			return fits(pattern, sk.Name, words.NameKey) || fits(pattern, sk.Name, func(name string) string { return strings.ToLower(norm.NFKC.String(name)) })
 		})
+}
+
+// fits works out in the plainest way whether a pattern matches a name when key has made both alike.
+func fits(pattern, name string, key func(string) string) bool {
+	expr := regexp.QuoteMeta(key(pattern))
+	for quoted, meaning := range map[string]string{`\\\*`: "\x00", `\\\[`: `\[`} { // what was escaped
+		expr = strings.ReplaceAll(expr, quoted, meaning)
+	}
+	expr = strings.NewReplacer(`\*`, ".*", `\?`, ".", "\x00", `\*`).Replace(expr)
+	return regexp.MustCompile("(?s)^" + expr + "$").MatchString(key(name))
 }
 
 // rest returns the sources without what the agent's rules keep out.

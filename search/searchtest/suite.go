@@ -94,7 +94,7 @@ func (s seen) by(a *search.Agent) bool {
 	matches := func(r search.Rules) bool {
 		glob := func(g string) bool { return matchesGlob([]rune(words.NameKey(g)), []rune(words.NameKey(s.name))) }
 		tag := func(tag string) bool {
-			return slices.ContainsFunc(s.tags, func(own string) bool { return strings.EqualFold(own, tag) })
+			return slices.ContainsFunc(s.tags, func(own string) bool { return words.SameName(own, tag) })
 		}
 		return slices.ContainsFunc(r.Names, glob) || slices.ContainsFunc(r.Tags, tag) || slices.Contains(r.Sources, s.source)
 	}

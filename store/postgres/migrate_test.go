@@ -103,17 +103,18 @@ INSERT INTO repertoire.sources VALUES (1, 1, 'a', '', 0, 1, '', false, '');
 INSERT INTO repertoire.skills (catalog, id, source, refused, own_folder, tokens, path, stamp, digest, text_digest, name, name_key,
   location, description, tags, needs, triggers) VALUES
  (1, 1, 1, false, true, 300, 'pdf/SKILL.md', 's', 'd', 't', 'pdf', 'pdf', 'a:pdf/SKILL.md', 'Fill forms.', '["office"]', '{"commands":["qpdf"]}', '{"verbs":["fill"]}'),
- (1, 2, 1, true, false, 0, 'x/SKILL.md', 's', 'd', '', '', '', '', '', '', '', '')`)
+ (1, 2, 1, true, false, 0, 'x/SKILL.md', 's', 'd', '', '', '', '', '', '', '', ''),
+ (1, 3, 1, false, true, 0, 'y/SKILL.md', 's', 'd', '', convert_to('Größter', 'UTF8'), convert_to('größter straßenzählё ςß', 'UTF8') || '\xc3', '', '', '', '', '')`)
 	db := migrated(t, address, nil)
 	entries, err := db.Entries(t.Context(), nil)
 	want := skill.Meta{ID: "pdf", Name: "pdf", Description: "Fill forms.", Source: "a", Path: "pdf/SKILL.md", Location: "a:pdf/SKILL.md",
 		Tags: []string{"office"}, Needs: skill.Needs{Commands: []string{"qpdf"}}, Triggers: skill.Triggers{Verbs: []string{"fill"}},
 		Tokens: 300, TextDigest: "t"} // no Digest: the next push reads it again
-	if err != nil || len(entries) != 2 || !reflect.DeepEqual(entries[1].Meta, want) || !entries[0].Refused {
+	if err != nil || len(entries) != 3 || entries[1].NameKey != "grösster strassenzählе σss\xc3" || !reflect.DeepEqual(entries[2].Meta, want) || !entries[0].Refused {
 		t.Errorf("entries %+v, %v; want %+v", entries, err, want)
 	}
 	known, err := db.Known(t.Context(), 1, nil)
-	if k := known["pdf/SKILL.md"]; err != nil || len(known) != 2 || k.Stamp+k.Digest != "" || k.Name != "pdf" {
+	if k := known["pdf/SKILL.md"]; err != nil || len(known) != 3 || k.Stamp+k.Digest != "" || k.Name != "pdf" {
 		t.Errorf("known %+v, %v", known, err)
 	}
 }
