@@ -72,7 +72,7 @@ var layers = map[string][]string{
 	"internal/setup":      {"embed/openai", "skill", "internal/atomicfile", "internal/client", "internal/edit", "internal/lazyregexp", "internal/regular", "internal/figures"},
 	"internal/site":       {},
 	"internal/status":     {".", "internal/config", "internal/doctor", "internal/setup", "proposal", "search", "skill", "source", "usage"},
-	"internal/origins":    {"install", "internal/endpoint", "internal/figures", "internal/regular", "internal/tidy", "skill"},
+	"internal/origins":    {"install", "internal/client", "internal/endpoint", "internal/figures", "internal/regular", "internal/tidy", "skill"},
 	"internal/push":       {"embed", "index", "internal/config", "skill", "source", "store", "store/cache", "internal/atomicfile", "internal/regular", "internal/tidy", "internal/figures"},
 	"internal/trial":      {".", "contextprovider", "internal/client", "internal/endpoint", "internal/evals", "internal/hook", "internal/hook/event", "internal/lazyregexp", "internal/setup", "internal/words", "search", "source", "internal/figures", "internal/tidy"},
 	"internal/trust":      {"skill", "internal/atomicfile", "internal/regular"},

@@ -140,7 +140,7 @@ func isThere(dir, name string) bool {
 const maxSettings = 4 << 20
 
 // readJSON reads a file in JSON, which may have comments.
-func readJSON(name string, v any) error { return readFile(name, v, parseJSON) }
+func readJSON(name string, v any) error { return readFile(name, v, ParseJSON) }
 
 // readFile reads a file of settings. It leaves v alone if there is no such file.
 func readFile(name string, v any, parse func([]byte, any) error) error {
@@ -157,8 +157,9 @@ func readFile(name string, v any, parse func([]byte, any) error) error {
 	return nil
 }
 
-// parseJSON parses JSON as clients do: a byte order mark, comments and trailing commas are allowed.
-func parseJSON(data []byte, v any) error {
+// ParseJSON parses JSON as clients do: a byte order mark, comments and trailing commas are allowed, and
+// the rest of JSON5.
+func ParseJSON(data []byte, v any) error {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if json.Unmarshal(data, v) == nil {
 		return nil
@@ -167,8 +168,11 @@ func parseJSON(data []byte, v any) error {
 		return err
 	}
 	plain, err := hujson.Standardize(data) // a copy: only few files have comments
-	if err != nil {
-		return err
+	if err == nil {
+		return json.Unmarshal(plain, v)
 	}
-	return json.Unmarshal(plain, v)
+	if json.Unmarshal(fromJSON5(data), v) == nil {
+		return nil
+	}
+	return err // it has the line
 }

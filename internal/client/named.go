@@ -68,7 +68,7 @@ func (n *Naming) in(m *Machine, file, base string) (dirs []string, err error) {
 		return bytes.Contains(data, []byte(key[strings.LastIndexByte(key, '.')+1:]))
 	}
 	if err == nil && slices.ContainsFunc(keys, isIn) {
-		err = parseJSON(data, &settings)
+		err = ParseJSON(data, &settings)
 	}
 	if err != nil {
 		return nil, &PluginError{file, fmt.Errorf("reading %s: %w; which folders of skills it names is ignored", file, err)}

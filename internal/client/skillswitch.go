@@ -110,7 +110,7 @@ func readClaude(data []byte, _ func(string) string) (list []SkillSwitch, err err
 		SkillOverrides map[string]any `json:"skillOverrides"`
 		Permissions    struct{ Deny []any }
 	}
-	if err := parseJSON(data, &settings); err != nil {
+	if err := ParseJSON(data, &settings); err != nil {
 		return nil, err
 	}
 	uses := map[any]Use{"on": On, "name-only": On, "user-invocable-only": UserOnly, "off": Off}
@@ -188,7 +188,7 @@ func readDisabled(data []byte, _ func(string) string) (list []SkillSwitch, err e
 		Skills skills
 		Admin  struct{ Skills skills }
 	}
-	if err := parseJSON(data, &settings); err != nil {
+	if err := ParseJSON(data, &settings); err != nil {
 		return nil, err
 	}
 	for _, s := range []skills{settings.Skills, settings.Admin.Skills} {
@@ -209,7 +209,7 @@ func readEntries(data []byte, _ func(string) string) (list []SkillSwitch, err er
 	var settings struct {
 		Skills struct{ Entries map[string]json.RawMessage }
 	}
-	if err := parseJSON(data, &settings); err != nil {
+	if err := ParseJSON(data, &settings); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(settings.Skills.Entries)) {

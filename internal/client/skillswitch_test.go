@@ -24,6 +24,7 @@ func TestReadSwitches(t *testing.T) {
 		{"opencode", `{"permission": "deny"}`, "* off"},
 		{"opencode", `{"tools": {"skill": false}, "permission": {"bash": "deny"}}`, "* off"},
 		{"openclaw", `{"skills": {"entries": {"x": {"enabled": false}, "y": {"enabled": true}, "z": true}}}`, "x off"},
+		{"openclaw", "// mine\n{skills: {entries: {'x-y': {enabled: false,}, \"it's\": {enabled: false}, /* all */ z: {enabled: true}}}, more: [.5, 0xFF, +1., -Infinity, 'a\\\nb']}", "it's off, x-y off"},
 		{"claude", `{"hooks": {}}`, ""}, {"codex", "model = \"m\"\n", ""},
 	} {
 		c, _ := Find(tt.client)

@@ -6,7 +6,6 @@ package origins
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/install"
+	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/regular"
@@ -134,7 +134,7 @@ func parseOther(data []byte) (map[string]Origin, error) {
 			PinnedRef string `json:"pinnedRef"`
 		} `json:"skills"`
 	}
-	switch err := json.Unmarshal(data, &lock); {
+	switch err := client.ParseJSON(data, &lock); {
 	case err != nil:
 		return nil, errors.New("it is damaged")
 	case lock.Version != otherVersion:

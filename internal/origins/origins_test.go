@@ -66,6 +66,17 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadTolerant: a lock is read as the program that wrote it reads it.
+func TestReadTolerant(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", "")
+	home := t.TempDir()
+	must.Write(t, filepath.Join(home, ".agents", ".skill-lock.json"), "\ufeff{ // by hand\n\"version\": 3, \"skills\": {\"pdf\": {\"source\": \"acme/tools\",},},}\n")
+	o, err := Read(t.TempDir(), home)
+	if origin, ok := o.Named("pdf"); err != nil || !ok || origin.From != "acme/tools" {
+		t.Errorf("%+v, %t, %v", origin, ok, err)
+	}
+}
+
 // TestReadBroken: a lock that cannot be read costs what it says, and no more.
 func TestReadBroken(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", "")
