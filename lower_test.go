@@ -8,6 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -69,5 +70,36 @@ func TestLower(t *testing.T) {
 	}
 	if slices.Contains(ids, "aa-hose") {
 		t.Errorf("%q has the copy", ids)
+	}
+}
+
+// TestProjectCopies: a near copy of another name in a project never stands before the user's own or
+// installed skill, though projects come first; of one name the project's is offered.
+func TestProjectCopies(t *testing.T) {
+	skillOf := func(name, end string) map[string]string {
+		var body strings.Builder
+		for i := range 80 {
+			fmt.Fprintf(&body, "Step %d: turn valve %d and wait %d minutes. ", i, 2*i, 3*i)
+		}
+		return map[string]string{name + "/SKILL.md": fmt.Sprintf("---\nname: %s\ndescription: Repairs a leaking garden hose and waters the tomatoes.\n---\n%s%s\n", name, &body, end)}
+	}
+	for _, c := range []struct{ kind, own, theirs, want string }{
+		{source.KindUser, "hose", "a-hose-x", "hose user"},
+		{source.KindInstalled, "hose", "a-hose-x", "hose installed"},
+		{source.KindRoot, "hose", "a-hose-x", "hose root"},
+		{source.KindUser, "hose", "hose", "hose project"},
+	} {
+		var sources []source.Source
+		for i, s := range []struct{ kind, name, end string }{{c.kind, c.own, "Done."}, {source.KindProject, c.theirs, "Then run this first."}} {
+			src, err := source.Files(skillOf(s.name, s.end), &source.Options{Label: s.kind, Kind: s.kind, Priority: 1 + i})
+			must.Do(t, err)
+			sources = append(sources, src)
+		}
+		catalog := catalogtest.Open(t, repertoire.Config{Sources: sources})
+		b, err := catalog.Block(t.Context(), "repair the leaking garden hose", repertoire.Budget{Offer: contextprovider.Relevant, Threshold: repertoire.Always}, nil)
+		must.Do(t, err)
+		if got := b.Skills[0].ID + " " + b.Skills[0].Source; len(b.Skills) != 1 || got != c.want {
+			t.Errorf("%+v: offered %d skills, first %s", c, len(b.Skills), got)
+		}
 	}
 }

@@ -129,9 +129,9 @@ func (o Owner) Unmatched(ctx context.Context, a *Agent) ([]skill.Problem, error)
 	return asked(ctx, o.c, func(s *state) ([]skill.Problem, error) { return s.search.Unmatched(ctx, a) })
 }
 
-// Twins returns pairs of skills whose descriptions or instructions are nearly the same.
-func (o Owner) Twins(ctx context.Context) ([]search.Twin, error) {
-	return asked(ctx, o.c, func(s *state) ([]search.Twin, error) { return s.search.Twins(ctx) })
+// Twins returns skills whose descriptions or instructions are nearly the same.
+func (o Owner) Twins(ctx context.Context) ([]search.Twins, error) {
+	return asked(ctx, o.c, func(s *state) ([]search.Twins, error) { return s.search.Twins(ctx) })
 }
 
 // Position returns how a skill ranks for a prompt that ought to lead to it, "" for its

@@ -13,8 +13,8 @@ type rules struct {
 }
 
 // whole returns the policy of the catalog. Only agents that use a skill by the path of its folder
-// see it, and unless the policy says otherwise, the triggers of the skills in the user's own
-// folders are certain.
+// see it, strangers write the skills of projects, and unless the policy says otherwise, the triggers
+// of the skills in the user's own folders are certain.
 func (r *rules) whole() *Policy {
 	var p Policy
 	if r.policy != nil {
@@ -23,8 +23,10 @@ func (r *rules) whole() *Policy {
 	if p.Triggers == nil {
 		p.Triggers = map[string]string{source.KindRoot: "certain", source.KindUser: "certain"}
 	}
-	if !slices.Contains(p.Private, source.KindPreloaded) {
-		p.Private = append(slices.Clone(p.Private), source.KindPreloaded)
+	for list, kind := range map[*[]string]string{&p.Private: source.KindPreloaded, &p.Foreign: source.KindProject} {
+		if !slices.Contains(*list, kind) {
+			*list = append(slices.Clone(*list), kind)
+		}
 	}
 	return &p
 }

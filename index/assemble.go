@@ -235,7 +235,7 @@ func (a *assembler) delta(ctx context.Context, base *snapshot.Snapshot, c change
 	info := a.Info
 	info.Base, info.Replaced = base.Meta().Generation, c.rows
 	meta, err := a.meta(info)
-	meta.Beside = base
+	meta.Beside, meta.Replaced = base, c.rows
 	meta.MeanLength = base.Meta().MeanLength // so that scores of both can be compared
 	return meta, a.documents(ctx, c.entries, true), err
 }

@@ -1,7 +1,10 @@
 package search_test
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -256,4 +259,103 @@ func TestCopiesPublished(t *testing.T) {
 	step("one rewritten back, the first gone", 1)
 	searchtest.Publish(t, x, true)
 	step("in a new base", 1)
+}
+
+// TestCopiesOwn: of near copies in random places and orders of places one of the user's own or
+// installed skills stands for all, then one of a project, then one that was fetched; but none that is
+// disabled, switched off, reserved or cannot run.
+func TestCopiesOwn(t *testing.T) {
+	testsize.Long(t)
+	t.Parallel()
+	trust := map[string]int{"user": 0, "installed": 0, "project": 1, "fetched": 2}
+	first := make(map[string]int) // how often a place comes first
+	for seed := range uint64(testsize.Rounds(40, 400)) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		type copied struct {
+			name, in, state string
+			priority        int
+		}
+		var all []copied
+		var off []search.Switch
+		var bans []search.Ban
+		x := searchtest.Open(t, t.TempDir()+"/catalog.db", nil, &searchtest.Options{Search: search.Options{Missing: func(_ context.Context, n skill.Needs) []string { return n.Commands }}})
+		for i, in := range []string{"fetched", "installed", "project", "user"} {
+			priority, tree := 10*rng.IntN(4)+i, make(searchtest.Tree)
+			for range rng.IntN(3) {
+				c := copied{fmt.Sprintf("%c-%s-%d", 'a'+rng.IntN(26), in, len(all)), in, []string{"", "", "", "disabled", "off", "reserved", "unavailable"}[rng.IntN(7)], priority}
+				s := searchtest.Skill(c.name, parcels, strings.Replace(essay(300), fmt.Sprintf("word%d ", rng.IntN(300)), "another ", 1))
+				switch c.state {
+				case "disabled":
+					bans = append(bans, search.Ban{Rules: names(c.name)})
+				case "off":
+					off = append(off, search.Switch{Client: "here", Names: c.name, Use: search.Disabled})
+				case "reserved":
+					s.InvokedBy = skill.InvokedByUser
+				case "unavailable":
+					s.Needs.Commands = []string{"absent"}
+				}
+				tree[c.name] = s
+				all = append(all, c)
+			}
+			searchtest.SyncSource(t, x, store.Source{Label: in, Root: "/" + in, Priority: priority}, tree.Refs())
+		}
+		x.SetPolicy(&search.Policy{Lower: []string{"fetched"}, Foreign: []string{"projects"}, Disabled: bans, Switches: func() []search.Switch { return off }}, map[string]string{"project": "projects"})
+		slices.SortFunc(all, func(a, b copied) int {
+			return cmp.Or(trust[a.in]-trust[b.in], b.priority-a.priority, strings.Compare(a.name, b.name))
+		})
+		var want []string
+		for _, c := range all {
+			if c.state == "" || c.state == "unavailable" && len(want) > 0 {
+				want = append(want, c.name)
+			}
+		}
+		if len(want) > 0 {
+			first[all[slices.IndexFunc(all, func(c copied) bool { return c.name == want[0] })].in]++
+		}
+		hits := searchtest.Ask(t, x, search.Query{Text: "track a parcel of a carrier", Agent: &search.Agent{Name: "a", Client: "here"}}).Hits
+		switch {
+		case len(want) == 0 && len(hits) == 0:
+		case len(hits) != 1 || len(want) == 0 || hits[0].ID != want[0] || hits[0].Lower != (hits[0].Source == "fetched"):
+			t.Errorf("seed %d: found %q, want %q: %+v", seed, searchtest.IDs(hits), want, all)
+		case all[0].state == "": // all that are left out are named, the best first
+			var copies []string
+			for _, e := range hits[0].Copies {
+				copies = append(copies, e.ID)
+			}
+			if !slices.Equal(copies, want[1:]) {
+				t.Errorf("seed %d: copies %q, want %q", seed, copies, want[1:])
+			}
+		}
+	}
+	if len(first) < len(trust) {
+		t.Errorf("only %v come first; the test needs all", first)
+	}
+}
+
+// TestManyCopies: two thousand copies are one family, of which one hit names the others.
+func TestManyCopies(t *testing.T) {
+	testsize.Long(t)
+	t.Parallel()
+	const n = 2000
+	x := searchtest.New(t, nil)
+	tree := searchtest.Many(20)
+	for i := range n {
+		name := fmt.Sprintf("parcels-%d", i)
+		tree[name] = searchtest.Skill(name, parcels, fmt.Sprint(essay(300), "number", i))
+	}
+	searchtest.Sync(t, x, "a", tree.Refs())
+	hits := searchtest.Ask(t, x, search.Query{Text: "track a parcel of a carrier"}).Hits
+	if len(hits) != 1 || hits[0].ID != "parcels-0" || len(hits[0].Copies) != n-1 {
+		t.Fatalf("found %q", searchtest.IDs(hits))
+	}
+	for i := range n {
+		p, err := x.Position(t.Context(), fmt.Sprintf("parcels-%d", i), "")
+		if must.Do(t, err); (p.CopyOf == "") != (i == 0) {
+			t.Fatalf("parcels-%d is a copy of %q", i, p.CopyOf)
+		}
+	}
+	twins, err := x.Twins(t.Context())
+	if must.Do(t, err); len(twins) == 0 || !slices.ContainsFunc(twins, func(w search.Twins) bool { return w.Copies && len(w.Skills) == n }) {
+		t.Errorf("%d groups of twins; want one of all copies", len(twins))
+	}
 }

@@ -50,6 +50,9 @@ type Policy struct {
 	// Lower are the sources that are trusted less: their skills rank below equals, and fill
 	// at most half of a block in which others are relevant too. nil means none.
 	Lower []string
+	// Foreign are the sources whose skills strangers may have written. Of the copies of a skill, see
+	// Hit.Copies, theirs come after all others, whatever the order of the sources. nil means none.
+	Foreign []string
 	// Private are the sources whose skills nobody sees but the agents that use them, see
 	// Agent.Uses. nil means none.
 	Private []string
@@ -113,7 +116,7 @@ func (x *scopes) SetPolicy(p *Policy, kinds map[string]string) {
 	if p == nil {
 		p = new(Policy)
 	}
-	if p.Switches == nil && len(p.Disabled)+len(p.Ask)+len(p.Installed)+len(p.Lower)+len(p.Private)+len(p.Triggers)+len(kinds) == 0 {
+	if p.Switches == nil && len(p.Disabled)+len(p.Ask)+len(p.Installed)+len(p.Lower)+len(p.Foreign)+len(p.Private)+len(p.Triggers)+len(kinds) == 0 {
 		x.policy.Store(nil)
 		return
 	}
@@ -136,15 +139,33 @@ func (p *policy) sources(v *snapshot.View, list []string) snapshot.Skills {
 	return matching(v, Rules{Sources: found})
 }
 
-// lowerIn returns the skills of sources that are trusted less; nil means that there is no
-// such source.
-func (x *scopes) lowerIn(v *snapshot.View) (snapshot.Skills, error) {
-	p := x.policy.Load()
-	if p == nil || len(p.Lower) == 0 {
-		return nil, nil
+// A trust says how much the skills of a set are trusted.
+type trust struct {
+	lower   snapshot.Skills // of sources that are trusted less, see Policy.Lower
+	foreign snapshot.Skills // see Policy.Foreign
+}
+
+// of returns a number for a skill that is higher the less it is trusted.
+func (t *trust) of(i int) int {
+	switch {
+	case t.lower.Has(i):
+		return 2
+	case t.foreign.Has(i):
+		return 1
 	}
+	return 0
+}
+
+// trustIn returns how much the skills of a set are trusted.
+func (x *scopes) trustIn(v *snapshot.View) (*trust, error) {
+	p := x.policy.Load()
 	type key struct{ *policy }
-	return remember(v.Set, mostPolicies, key{p}, func() (snapshot.Skills, error) { return p.sources(v.Whole(), p.Lower), v.Err() })
+	return remember(v.Set, mostPolicies, key{p}, func() (*trust, error) {
+		if p == nil {
+			return new(trust), nil
+		}
+		return &trust{p.sources(v.Whole(), p.Lower), p.sources(v.Whole(), p.Foreign)}, v.Err()
+	})
 }
 
 // triggerUse returns what the triggers of the skills of a source are worth.

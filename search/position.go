@@ -39,6 +39,9 @@ func (x *reviewer) Position(ctx context.Context, id, prompt string) (p Position,
 		r := x.retrieval(v)
 		defer x.analyzers.Put(r.analyzer)
 		r.nameless, r.trial = true, true
+		if r.trust, err = x.scopes.trustIn(v); err != nil {
+			return err
+		}
 		if err := x.find(ctx, r, cmp.Or(tidy.CutMiddle(prompt, MaxPrompt), v.Doc(i).Description), x.pointOf(ctx, r, i, prompt)); err != nil {
 			return err
 		}

@@ -10,11 +10,12 @@ import (
 )
 
 // How many values of a kind a set remembers. Each takes a few bytes for each skill of the
-// catalog, but for pairs.
+// catalog, but for pairs and families.
 const (
 	mostScopes   = 128 // agents are configured, and seldom more
 	mostPolicies = 4   // only the current one is asked for
 	mostPairs    = 1 << 14
+	mostFamilies = 1 << 12
 )
 
 // A memory keeps values by key. When it has too many, a new one takes the place of the oldest.

@@ -179,11 +179,11 @@ func (x *ranker) Search(ctx context.Context, q Query) (a Answer, err error) {
 
 // retrieval is what the two legs found for one query.
 type retrieval struct {
-	Ranking    // Demand and RerankError are set by order
+	Ranking // Demand and RerankError are set by order
+	*trust
 	view       *snapshot.View
 	held       *held           // nil means that nothing is held back
 	started    snapshot.Skills // of those that only the user starts, see Query.Typed
-	lower      snapshot.Skills // of sources that are trusted less
 	analyzer   *words.Analyzer
 	embedder   embed.Embedder // whose vectors rank, nil for none
 	prompt     *prompt
@@ -211,7 +211,7 @@ type retrieval struct {
 
 // retrieval returns a retrieval in a view. The caller gives its analyzer back.
 func (x *ranker) retrieval(v *snapshot.View) *retrieval {
-	r := &retrieval{view: v, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set)}
+	r := &retrieval{view: v, analyzer: x.analyzers.Get().(*words.Analyzer), embedder: x.embedderOf(v.Set), trust: new(trust)}
 	if x.outdated(v.Set) == "" {
 		r.scale = scaleOf(v.Set.Calibration)
 	}
@@ -239,7 +239,7 @@ func (r *retrieval) hit(s *rank.Scored) Hit {
 	h := Hit{
 		Entry: entryOf(r.view, s.Key), Score: s.Score, Terms: s.Terms, Coverage: s.Coverage, Evidence: s.Evidence,
 		Strength: s.Strength, Relevant: s.Relevant, Probability: s.Probability,
-		Matched: r.prompt.matchedBy(r.view, s.Key), Copies: r.copiesOf(s.Key), Lower: s.Lower,
+		Matched: r.prompt.matchedBy(r.view, s.Key), Copies: r.copiesOf(s.Key), Lower: r.lower.Has(s.Key),
 	}
 	h.Trigger = r.triggerOf(s.Key, &h.Triggers)
 	if score, ok := r.reranked[s.Key]; ok {
@@ -259,7 +259,7 @@ func (x *ranker) retrieve(ctx context.Context, q Query, f func(*retrieval) error
 		defer x.analyzers.Put(r.analyzer)
 		r.held, r.onlyFitting, r.least, r.trial = h, q.Fitting, q.Least, q.Trial
 		var err error
-		if r.lower, err = x.scopes.lowerIn(v); err != nil {
+		if r.trust, err = x.scopes.trustIn(v); err != nil {
 			return err
 		}
 		r.Kind, r.Unread, r.AsOf, r.Skills = string(intent.Of(text)), x.scopes.unread(v.Set), x.asOf(), v.Scope.Visible

@@ -5,26 +5,29 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/disjoint"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// A Twin is a pair of skills that a model, or a ranker, can hardly tell apart: their
-// descriptions or their instructions are nearly the same.
-type Twin struct {
-	A, B       Entry
-	Similarity float64 // of the descriptions: shared words of all words of both (Jaccard), 0 to 1
-	Body       float64 // of the instructions: shared runs of five words, estimated, 0 to 1; 0 if they are short
-	Copies     bool    // they are copies of one skill: a search lists one for both
+// Twins are skills that a model, or a ranker, can hardly tell apart: each has nearly the same
+// description or nearly the same instructions as another one of them.
+type Twins struct {
+	Skills     []Entry   // by ID
+	Nearest    [2]string // IDs of two that are most alike; empty if they are only copies
+	Similarity float64   // of the descriptions of the nearest: shared words of all words of both (Jaccard), 0 to 1
+	Body       float64   // of their instructions: shared runs of five words, estimated, 0 to 1; 0 if they are short
+	Copies     bool      // all are copies of one skill: a search lists one for all
 }
 
 // alike is the similarity from which descriptions, or instructions, are twins.
 const alike = .8
 
-// Twins returns the pairs of offered skills with nearly the same description or nearly
-// the same instructions, most alike first.
-func (x *reviewer) Twins(ctx context.Context) (twins []Twin, err error) {
+// Twins returns the offered skills with nearly the same description or nearly the same
+// instructions, those first that are most alike.
+func (x *reviewer) Twins(ctx context.Context) (twins []Twins, err error) {
 	err = x.scopes.read(ctx, nil, func(v *snapshot.View) error {
 		twins = twinsOf(v)
 		return ctx.Err()
@@ -32,98 +35,149 @@ func (x *reviewer) Twins(ctx context.Context) (twins []Twin, err error) {
 	return twins, err
 }
 
-// A pairing is two indexes in a list, the smaller one first.
-type pairing [2]int
-
-func twinsOf(v *snapshot.View) []Twin {
+func twinsOf(v *snapshot.View) (twins []Twins) {
 	list := v.Names().Sorted(v.Scope.Offered)
-	sets := descriptions(list)
-	found := make(map[pairing]bool) // true for copies
-	likeDescriptions(sets, found)
-	likeBodies(v, list, found)
-	copies(v, list, found)
-	entries := make(map[int]Entry) // a family of a hundred has thousands of pairs
-	entry := func(i int) Entry {
-		if _, ok := entries[i]; !ok {
-			entries[i] = entryOfDoc(v, list[i].I, list[i].Document)
+	f := twinFinder{v: v, list: list, words: descriptions(list), nearest: make([]nearness, len(list)), seen: make([]int, len(list))}
+	f.likeDescriptions()
+	f.likeBodies()
+	families := f.copies()
+	for _, members := range f.joined.Joined() {
+		slices.Sort(members)
+		var best nearness
+		t := Twins{Copies: true}
+		for _, i := range members {
+			t.Skills = append(t.Skills, entryOfDoc(v, list[i].I, list[i].Document))
+			t.Copies = t.Copies && families[i] > 0 && families[i] == families[members[0]]
+			if n := f.nearest[i]; n.moreThan(&best) {
+				best = n
+				t.Nearest, t.Similarity, t.Body = [2]string{v.ID(list[n.other].I), v.ID(list[i].I)}, n.similarity, n.body
+			}
 		}
-		return entries[i]
-	}
-	twins := make([]Twin, 0, len(found))
-	for p, copies := range found {
-		i, j := p[0], p[1]
-		t := Twin{A: entry(i), B: entry(j), Similarity: jaccard(sets[i], sets[j]), Copies: copies}
-		if body, few := v.Similarity(list[i].I, list[j].I); !few {
-			t.Body = body
-		}
+		slices.SortFunc(t.Skills, func(a, b Entry) int { return strings.Compare(a.ID, b.ID) })
 		twins = append(twins, t)
 	}
-	slices.SortFunc(twins, func(a, b Twin) int {
-		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(b.Body, a.Body), cmp.Compare(a.A.ID, b.A.ID), cmp.Compare(a.B.ID, b.B.ID))
+	slices.SortFunc(twins, func(a, b Twins) int {
+		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(b.Body, a.Body), cmp.Compare(a.Skills[0].ID, b.Skills[0].ID))
 	})
 	return twins
 }
 
-// likeDescriptions adds the pairs with nearly the same description. It does not compare
-// all pairs: two descriptions that share four fifths of their words must share a word of
-// the rarest fifth, so it compares only skills that do.
-func likeDescriptions(sets [][]int32, found map[pairing]bool) {
-	byRare := make(map[int32][]int) // indexes in sets, by one of their rare words
-	for i, words := range sets {
-		seen := make(map[int]bool)
-		for _, w := range words[:prefix(len(words))] {
-			for _, j := range byRare[w] {
-				if !seen[j] && jaccard(words, sets[j]) >= alike {
-					found[pairing{j, i}] = false
-				}
-				seen[j] = true
+// A twinFinder joins twins. Of many that are alike it does not compare all pairs, see look.
+type twinFinder struct {
+	v       *snapshot.View
+	list    []snapshot.Listed // sorted by name; all else has indexes in it
+	words   [][]int32         // see descriptions
+	joined  disjoint.Sets[int]
+	nearest []nearness // of each skill: the one before it that is most alike
+	seen    []int      // by skill: the last one that it was compared with
+}
+
+// A nearness says how much alike a skill and another one are; the zero value, that there is none.
+type nearness struct {
+	other            int
+	similarity, body float64 // see Twins
+}
+
+func (n *nearness) moreThan(o *nearness) bool {
+	return cmp.Or(cmp.Compare(n.similarity, o.similarity), cmp.Compare(n.body, o.body)) > 0
+}
+
+// A shelf has skills with something in common, in groups; those of a group are joined.
+type shelf [][]int
+
+// mostCompared is up to how many skills of a group another one is compared with each, so that those
+// that are most alike are found. Of more it is compared until it is joined with them.
+const mostCompared = 64
+
+// look compares skill i with those of a shelf, joins it with those that are alike, and puts it there.
+func (f *twinFinder) look(s shelf, i int, like func(j int) bool) shelf {
+	others, own := s[:0], []int(nil)
+	for _, group := range s {
+		many := len(group) > mostCompared
+		for _, j := range group {
+			if many && f.joined.Same(i, j) {
+				break
 			}
-			byRare[w] = append(byRare[w], i)
+			if f.seen[j] != i && like(j) {
+				f.join(i, j)
+			}
+			f.seen[j] = i
+		}
+		switch {
+		case !f.joined.Same(i, group[0]):
+			others = append(others, group)
+		case len(group) > len(own):
+			own = append(group, own...)
+		default:
+			own = append(own, group...)
+		}
+	}
+	return append(others, append(own, i))
+}
+
+// join joins skill i with one before it.
+func (f *twinFinder) join(i, j int) {
+	f.joined.Join(i, j)
+	n := nearness{other: j, similarity: jaccard(f.words[i], f.words[j])}
+	if body, few := f.v.Similarity(f.list[i].I, f.list[j].I); !few {
+		n.body = body
+	}
+	if n.moreThan(&f.nearest[i]) {
+		f.nearest[i] = n
+	}
+}
+
+// likeDescriptions joins skills with nearly the same description. Two descriptions that share four
+// fifths of their words must share a word of the rarest fifth, so it compares only skills that do.
+func (f *twinFinder) likeDescriptions() {
+	byRare := make(map[int32]shelf) // by rare word
+	for i, words := range f.words {
+		for _, w := range words[:prefix(len(words))] {
+			byRare[w] = f.look(byRare[w], i, func(j int) bool { return jaccard(words, f.words[j]) >= alike })
 		}
 	}
 }
 
-// likeBodies adds the pairs with nearly the same instructions. It compares only skills
-// whose sketches have a whole band of bins in common, as all long bodies have that are
-// so much alike.
-func likeBodies(v *snapshot.View, list []snapshot.Listed, found map[pairing]bool) {
-	byBand := make(map[[2]uint32][]int) // indexes in list, by the number and the bins of a band
-	for i := range list {
-		sketch := v.Sketch(list[i].I)
+// likeBodies joins skills with nearly the same instructions. It compares only skills whose sketches
+// have a whole band of bins in common, as all long bodies have that are so much alike.
+func (f *twinFinder) likeBodies() {
+	clear(f.seen)
+	byBand := make(map[[2]uint32]shelf) // by the number and the bins of a band
+	for i := range f.list {
+		sketch := f.v.Sketch(f.list[i].I)
 		if sketch.TooFew() {
 			continue
 		}
-		seen := make(map[int]bool)
 		for n := range words.SketchBands {
-			bins, used := sketch.Band(n)
-			if !used {
-				continue
+			if bins, used := sketch.Band(n); used {
+				band := [2]uint32{uint32(n), bins}
+				byBand[band] = f.look(byBand[band], i, func(j int) bool { return sketch.Likeness(f.v.Sketch(f.list[j].I)) >= alike })
 			}
-			band := [2]uint32{uint32(n), bins}
-			for _, j := range byBand[band] {
-				if !seen[j] && sketch.Likeness(v.Sketch(list[j].I)) >= alike {
-					found[pairing{j, i}] = false
-				}
-				seen[j] = true
-			}
-			byBand[band] = append(byBand[band], i)
 		}
 	}
 }
 
-// copies adds the pairs of one family.
-func copies(v *snapshot.View, list []snapshot.Listed, found map[pairing]bool) {
-	at := make(map[int]int, len(list)) // in list, by number
-	for i := range list {
-		at[list[i].I] = i
+// copies joins the skills of each family. It returns 1 more than the number of the family of each
+// skill, and 0 for those without copies.
+func (f *twinFinder) copies() []int {
+	at := make(map[int]int, len(f.list)) // in the list, by number
+	for i := range f.list {
+		at[f.list[i].I] = i
 	}
-	for i := range list {
-		for _, number := range v.Family(list[i].I) {
-			if j, ok := at[number]; ok && j < i {
-				found[pairing{j, i}] = true
-			}
+	families, first := make([]int, len(f.list)), make(map[int]int) // first by family
+	for number, family := range f.v.Families() {
+		i, ok := at[number]
+		if !ok {
+			continue
+		}
+		families[i] = family + 1
+		if j, ok := first[family]; ok {
+			f.joined.Join(i, j)
+		} else {
+			first[family] = i
 		}
 	}
+	return families
 }
 
 // prefix returns how many of n words, rarest first, must be compared: two twins share

@@ -1,18 +1,21 @@
 package snapshot
 
 import (
+	"cmp"
 	"encoding/binary"
+	"iter"
 	"math/bits"
 	"slices"
-	"sort"
 
+	"github.com/repertoire-skills/repertoire/internal/disjoint"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 // A family is a skill and its copies: the same text under another name, a fork with edits, a
 // version with more or less in it. One of them stands for all, so a ranker must know families
 // before a prompt comes: the copy that is made to fit a prompt may be found where its original
-// is not. Write finds the pairs of relatives, and familySection holds them.
+// is not. Write joins relatives, and familySection has the family of each skill, so that nobody
+// else compares pairs, of which a family of a thousand has half a million.
 
 // What relatives have in common. In 16,000 skills of a public corpus, skills with different tasks
 // that were made from one template share up to .85 of their runs of words, but not the words of
@@ -33,6 +36,7 @@ const maxKin = 1 << 17
 // A kin is what tells whether a skill is of the family of another one.
 type kin struct {
 	Facts
+	number      int      // in the set
 	name, words []uint64 // hashes of the terms of the name and of the description, sorted, each once
 	mask        uint64   // a bit for each of words
 	sketch      words.Sketch
@@ -183,104 +187,185 @@ func (f *kinFinder) find(k *Facts, s words.Sketch, who int32) []int32 {
 	return f.found
 }
 
-// addFamilies fills the section of families: of the documents, and of them and those of the
-// snapshot beside it.
+// A linker joins the skills that are added to it with their relatives among those before.
+type linker struct {
+	finder *kinFinder
+	kin    []*kin // as they were added
+	sets   disjoint.Sets[int]
+}
+
+func (l *linker) add(k *kin) {
+	l.join(k, l.finder.find(&k.Facts, k.sketch, int32(len(l.kin)+1)))
+	l.finder.add(&k.Facts, k.sketch)
+	l.kin = append(l.kin, k)
+}
+
+// join joins a skill with its relatives in a list of kin. It compares nothing within a family: so
+// a thousand copies take a thousand comparisons.
+func (l *linker) join(k *kin, list []int32) {
+	for _, j := range list {
+		if o := l.kin[j]; !l.sets.Same(k.number, o.number) && k.isKin(o) {
+			l.sets.Join(k.number, o.number)
+		}
+	}
+}
+
+// addFamilies fills the section of families: of the set that the documents make, alone or with the
+// snapshot beside.
 func (w *writer) addFamilies() error {
 	if w.h.docs > maxKin {
 		return nil
 	}
-	var pairs [][2]int64
-	add := func(a, b int64) { pairs = append(pairs, [2]int64{a, b}, [2]int64{b, a}) }
-	f := newKinFinder(len(w.kin))
-	for i, k := range w.kin {
-		for _, j := range f.find(&k.Facts, k.sketch, int32(i+1)) {
-			if k.isKin(w.kin[j]) {
-				add(k.Row, w.kin[j].Row)
-			}
+	l := &linker{finder: newKinFinder(len(w.kin))}
+	link := func(first int) {
+		for i, k := range w.kin {
+			k.number = first + i
+			l.add(k)
 		}
-		f.add(&k.Facts, k.sketch)
 	}
-	if base := w.h.meta.Beside; base != nil && len(w.kin) > 0 && base.Len() <= maxKin {
-		if err := base.Read(func(r *Reader) error { return w.kinBeside(r, f, add) }); err != nil {
+	switch base := w.h.meta.Beside; {
+	case base == nil:
+		link(0)
+	case base.Len() > maxKin:
+		link(base.next())
+	default:
+		err := base.Read(func(r *Reader) error {
+			done, err := w.keepFamilies(r, l)
+			if link(base.next()); err != nil || len(w.kin) == 0 {
+				return err
+			}
+			return w.linkBeside(r, l, done)
+		})
+		if err != nil {
 			return err
 		}
 	}
-	slices.SortFunc(pairs, func(a, b [2]int64) int { return slices.Compare(a[:], b[:]) })
+	var entries [][2]int
+	for family, members := range l.sets.Joined() {
+		for _, number := range members {
+			entries = append(entries, [2]int{number, family})
+		}
+	}
+	slices.SortFunc(entries, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
 	out := &w.parts[familySection]
-	for _, p := range slices.Compact(pairs) {
-		out.buf = binary.LittleEndian.AppendUint64(out.buf, uint64(p[0]))
-		out.buf = binary.LittleEndian.AppendUint64(out.buf, uint64(p[1]))
+	for _, e := range entries {
+		out.buf = binary.LittleEndian.AppendUint32(out.buf, uint32(e[0]))
+		out.buf = binary.LittleEndian.AppendUint32(out.buf, uint32(e[1]))
 	}
 	return nil
 }
 
-// kinBeside calls add for the relatives that the documents have in the snapshot beside.
-func (w *writer) kinBeside(r *Reader, f *kinFinder, add func(a, b int64)) error {
+// keepFamilies takes over the families of the snapshot beside. A family that has lost a skill may
+// be several now, so keepFamilies links those that are left of it anew. done are the documents that
+// are gone, and those that it has linked.
+func (w *writer) keepFamilies(r *Reader, l *linker) (done Skills, err error) {
+	for _, row := range w.h.meta.Replaced {
+		doc, ok, err := r.Ordinal(row)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			done.Add(doc)
+		}
+	}
+	families, err := r.families()
+	if err != nil {
+		return nil, err
+	}
+	broken := make(map[int]bool)
+	for doc, family := range families {
+		if done.Has(doc) {
+			broken[family] = true
+		}
+	}
+	for doc, family := range families {
+		switch {
+		case done.Has(doc):
+		case broken[family]:
+			k, err := w.kinOf(r, doc)
+			if err != nil {
+				return nil, err
+			}
+			l.add(k)
+			done.Add(doc)
+		default:
+			l.sets.Join(doc, family)
+		}
+	}
+	return done, nil
+}
+
+// linkBeside joins the documents with their relatives in the snapshot beside, but for those of
+// which the linker knows already.
+func (w *writer) linkBeside(r *Reader, l *linker, done Skills) error {
 	sketches, err := r.s.bytes(sketchSection, 0, r.s.header.sizes[sketchSection])
 	for doc := 0; doc < r.s.Len() && err == nil; doc++ {
+		if done.Has(doc) {
+			continue
+		}
 		sketch := words.Sketch(sketches[doc*words.SketchSize:][:words.SketchSize])
 		var facts Facts
 		if facts, err = r.Facts(doc); err != nil {
 			break
 		}
-		list := slices.DeleteFunc(f.find(&facts, sketch, int32(-1-doc)), func(j int32) bool {
-			return !sketch.TooFew() && facts.Digest != w.kin[j].Digest && sketch.Likeness(w.kin[j].sketch) < surely
+		list := slices.DeleteFunc(l.finder.find(&facts, sketch, int32(-1-doc)), func(j int32) bool {
+			o := l.kin[j]
+			return o.number < r.s.next() || !sketch.TooFew() && facts.Digest != o.Digest && sketch.Likeness(o.sketch) < surely
 		})
 		if len(list) == 0 {
 			continue // as nearly all, so nothing else is read of it
 		}
-		var d Document
-		if d, err = r.Doc(doc); err == nil {
-			d.Sketch = sketch
-			own := newKin(&d, facts, &w.analyzer)
-			for _, j := range list {
-				if own.isKin(w.kin[j]) {
-					add(own.Row, w.kin[j].Row)
-				}
-			}
+		var k *kin
+		if k, err = w.kinOf(r, doc); err == nil {
+			l.join(k, list)
 		}
 	}
 	return err
 }
 
-const familyEntrySize = 16
-
-// kinOf returns the rows of the relatives of the skill at a row.
-func (r *Reader) kinOf(row int64) (rows []int64, err error) {
-	data, err := r.s.bytes(familySection, 0, r.s.header.sizes[familySection])
+// kinOf returns the kin of a document of the snapshot beside.
+func (w *writer) kinOf(r *Reader, doc int) (*kin, error) {
+	d, err := r.Doc(doc)
 	if err != nil {
 		return nil, err
 	}
-	at := func(i int) int64 { return int64(binary.LittleEndian.Uint64(data[i*familyEntrySize:])) }
-	n := len(data) / familyEntrySize
-	for i := sort.Search(n, func(i int) bool { return at(i) >= row }); i < n && at(i) == row; i++ {
-		rows = append(rows, int64(binary.LittleEndian.Uint64(data[i*familyEntrySize+8:])))
+	facts, err := r.Facts(doc)
+	if err != nil {
+		return nil, err
 	}
-	return rows, nil
+	d.Sketch, err = r.Sketch(doc)
+	k := newKin(&d, facts, &w.analyzer)
+	k.number = doc
+	return k, err
 }
 
-// Family returns the other skills of a skill's family, whatever the scope, in the order of their
-// numbers.
-func (v *View) Family(i int) []int {
-	found := []int{i}
-	for n := 0; n < len(found); n++ {
-		row := v.Facts(found[n]).Row
-		segment, _ := v.at(found[n])
-		for s, r := range v.readers {
-			if s < segment {
-				continue // what it says of the row is of a text that has changed since
+// The section holds the numbers of the skills that have copies, in ascending order, 4 bytes each,
+// and after each the number of its family, which is the number of the first skill of it. In a delta
+// these are all families of the set, so readers of a set read its last snapshot alone.
+const familyEntrySize = 8
+
+// families yields what the section holds.
+func (r *Reader) families() (iter.Seq2[int, int], error) {
+	data, err := r.s.bytes(familySection, 0, r.s.header.sizes[familySection])
+	return func(yield func(number, family int) bool) {
+		for at := 0; at < len(data); at += familyEntrySize {
+			if !yield(int(binary.LittleEndian.Uint32(data[at:])), int(binary.LittleEndian.Uint32(data[at+4:]))) {
+				return
 			}
-			rows, err := r.kinOf(row)
-			v.note(err)
-			for _, row := range rows {
-				j, ok := v.ByRow(row)
-				of, _ := v.at(j)
-				if ok && of <= s && !slices.Contains(found, j) {
-					found = append(found, j)
-				}
+		}
+	}, err
+}
+
+// Families yields the skills that have copies, in the order of their numbers, and the number of the
+// family of each, whatever the scope.
+func (v *View) Families() iter.Seq2[int, int] {
+	families, err := v.readers[len(v.readers)-1].families()
+	v.note(err)
+	return func(yield func(i, family int) bool) {
+		for i, family := range families {
+			if v.Set.all.In.Has(i) && !yield(i, family) {
+				return
 			}
 		}
 	}
-	slices.Sort(found)
-	return slices.DeleteFunc(found, func(j int) bool { return j == i })
 }

@@ -56,7 +56,7 @@ const (
 	triggerSection = iota + 4*section(Spaces) - 1 // documents by trigger phrase, see triggers.go
 	patternSection = triggerSection + 1           // trigger patterns
 	exampleSection = triggerSection + 2           // vectors of examples, see examples.go
-	familySection  = triggerSection + 3           // pairs of copies, see family.go
+	familySection  = triggerSection + 3           // families of copies, see family.go
 	extraSection   = triggerSection + 4           // Meta.Extra
 	sections       = triggerSection + 5
 )

@@ -42,6 +42,10 @@ type segment struct {
 	gone  Skills // documents that a later segment replaces
 }
 
+// next returns the number of the first skill of a segment after one of this snapshot, which is the
+// first of a set.
+func (s *Snapshot) next() int { return 64 * wordsFor(s.Len()) }
+
 // part returns the skills of the segment as documents.
 func (g *segment) part(s Skills) Skills {
 	from := min(g.first/64, len(s))

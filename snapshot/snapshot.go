@@ -46,8 +46,9 @@ type Meta struct {
 	MeanLength float64
 
 	// Beside is the snapshot to which the documents add, in a set of both; nil means none. Write
-	// looks there for their copies.
-	Beside *Snapshot
+	// looks there for their copies. Replaced are the rows of Beside that no longer count.
+	Beside   *Snapshot
+	Replaced []int64
 
 	// Extra is free for the caller's use, up to some MiB. Open reads it.
 	Extra []byte

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/disjoint"
 	"github.com/repertoire-skills/repertoire/internal/inspect"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -63,10 +64,10 @@ func Sources(ctx context.Context, sources []source.Source, strict bool) (*Report
 // A diagnosis collects findings.
 type diagnosis struct {
 	report   Report
-	byFolder map[string]string // the folder of each skill of the catalog → its ID
-	named    []inspect.Named   // the inspected skills
-	family   families          // of twins
-	authored []authored        // skills of folders that have evals
+	byFolder map[string]string     // the folder of each skill of the catalog → its ID
+	named    []inspect.Named       // the inspected skills
+	family   disjoint.Sets[string] // of twins, by ID
+	authored []authored            // skills of folders that have evals
 }
 
 // diagnosisOf returns a diagnosis of a catalog that knows where its skills are.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/disjoint"
 	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/internal/regular"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
@@ -195,13 +196,13 @@ func quote(prompt string) string {
 // skill that has no other prompt than its description is known by that one. Twins are
 // reported as twins: no wording of a prompt tells them apart.
 func (d *diagnosis) collisions(list []examined) {
-	var groups families
+	var groups disjoint.Sets[string]
 	thefts := make(map[string]*theft) // the clearest one, by the ID of its victim
 	entries := make(map[string]repertoire.Entry)
 	for _, e := range list {
 		entries[e.entry.ID] = e.entry
 		for _, asked := range e.asked {
-			if asked.CopyOf != "" || len(asked.Above) == 0 || d.family.same(e.entry.ID, asked.Above[0].ID) {
+			if asked.CopyOf != "" || len(asked.Above) == 0 || d.family.Same(e.entry.ID, asked.Above[0].ID) {
 				continue
 			}
 			if t := thefts[e.entry.ID]; t == nil || lead(asked) > lead(t.askedPrompt) {
@@ -211,12 +212,12 @@ func (d *diagnosis) collisions(list []examined) {
 	}
 	takes := make(map[string]bool)
 	for id, t := range thefts {
-		groups.join(id, t.Above[0].ID)
+		groups.Join(id, t.Above[0].ID)
 		takes[t.Above[0].ID] = true
 	}
 	groupsOf := make(map[string][]string)
 	for id := range entries {
-		if root := groups.root(id); thefts[id] != nil || takes[id] {
+		if root := groups.Root(id); thefts[id] != nil || takes[id] {
 			groupsOf[root] = append(groupsOf[root], id)
 		}
 	}
@@ -276,7 +277,7 @@ func (d *diagnosis) reason(id string, s search.Position) string {
 	twins := 0
 	for _, r := range s.Above {
 		name := r.ID
-		if d.family.same(id, r.ID) {
+		if d.family.Same(id, r.ID) {
 			name += " (a twin)"
 			twins++
 		}
