@@ -116,6 +116,7 @@ type HTTP struct {
 	answers  *gate // for answers that clients have not accepted yet, in bytes
 	short    *gate // for quick requests that are being answered
 	long     *gate // for those that need more of the server, for which quick ones do not wait
+	asking   *gate // for those that ask other servers
 	open     *sessions
 	mux      *http.ServeMux
 	registry *http.ServeMux  // nil without a registry
@@ -148,7 +149,7 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 	h.busy, h.checking = newBusy(cmp.Or(h.opts.ClientRequests, 500)), newBusy(cmp.Or(h.opts.ClientRequests, 500))
 	n := turns()
 	h.room, h.answers = newGate(roomForAll, roomForAll/4), newGate(roomForAnswers, roomForAnswers/4)
-	h.short, h.long = newGate(n, n), newGate(n, n/2)
+	h.short, h.long, h.asking = newGate(n, n), newGate(n, n/2), newGate(n, n/2)
 	h.opts.Logger = cmp.Or(h.opts.Logger, slog.New(slog.DiscardHandler))
 	h.opts.Metrics = cmp.Or(h.opts.Metrics, new(Metrics))
 	var err error

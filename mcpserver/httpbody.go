@@ -53,6 +53,7 @@ type class int
 
 const (
 	quick   class = iota // next to nothing, or it waits for something else: prompts, searches, runs of scripts
+	asking               // it asks other servers, waits for their answers, and reads what may be megabytes
 	reading              // it reads files or lists what there is, and its answer may be large
 	costly               // it makes something of many files: sections, archives, manifests
 )
@@ -84,7 +85,7 @@ func (s *Server) limits(body []byte) limits {
 	case tool == "list_skills":
 		return limits{text: search.MaxPrompt, most: maxArguments, class: reading}
 	case tool == "find_skills":
-		return limits{most: maxArguments}
+		return limits{most: maxArguments, class: asking}
 	case tool == "search_skill_files":
 		return limits{most: maxArguments, class: costly}
 	case s.opts.Runs != nil && isRun(tool):
@@ -138,7 +139,11 @@ func (h *HTTP) turn(r *http.Request, c class) (leave func(), err error) {
 		}
 		room()
 	}
-	return h.enter(r, h.long, turnsOf(c), h.opts.Timeout)
+	g := h.long
+	if c == asking { // which may wait, and whoever reads must not wait for that
+		g = h.asking
+	}
+	return h.enter(r, g, turnsOf(c), h.opts.Timeout)
 }
 
 // enter waits until a gate lets a request in, which leaves it by itself after the longest time.

@@ -133,16 +133,19 @@ func TestHTTPBusy(t *testing.T) {
 	for _, p := range all {
 		p.leave()
 	}
-	for _, g := range []*gate{h.short, h.long} {
+	for _, g := range []*gate{h.short, h.long, h.asking} {
 		var turns []*pass
 		for i := range g.all / g.each {
 			p, err := g.enter(t.Context(), fmt.Sprint("client ", i), g.each)
 			must.Do(t, err)
 			turns = append(turns, p)
 		}
-		if g == h.long {
+		switch g {
+		case h.long:
 			busy("a long request without a turn", call(t, h, "search_skills", long))
-		} else {
+		case h.asking:
+			busy("a question to other servers without a turn", call(t, h, "find_skills", map[string]any{"query": "x"}))
+		case h.short:
 			busy("a short request without a turn", call(t, h, "search_skills", map[string]any{"query": "x"}))
 			busy("a prompt without a turn", ask(h, "/v1/suggest", []byte(`{"prompt":"x"}`)))
 		}
@@ -157,7 +160,7 @@ func TestHTTPBusy(t *testing.T) {
 		t.Errorf("after all answers %d bytes, %d and %d requests are under way", h.room.used, h.short.used, h.long.used)
 	}
 	var b bytes.Buffer
-	if m.write(&b); !strings.Contains(b.String(), `repertoire_http_refused_total{reason="load"} 4`) {
+	if m.write(&b); !strings.Contains(b.String(), `repertoire_http_refused_total{reason="load"} 5`) {
 		t.Errorf("the counts are %s", &b)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -32,7 +33,8 @@ type floodedServer struct {
 	pid int
 }
 
-func serveFlooded(t *testing.T) floodedServer {
+// serveFlooded serves the skills, and what prepare writes into their folder; home is that of the process.
+func serveFlooded(t *testing.T, prepare func(home, skills string), args ...string) floodedServer {
 	t.Helper()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "skills")
@@ -48,7 +50,8 @@ func serveFlooded(t *testing.T) floodedServer {
 		must.Do(t, os.MkdirAll(folder, 0o700))
 		must.Do(t, os.WriteFile(filepath.Join(folder, "SKILL.md"), []byte(text), 0o600))
 	}
-	cmd := exec.Command(program, "mcp", "--http", "127.0.0.1:0", "--ui", "--only-root", "--root", filepath.Join(dir, "skills.d"))
+	prepare(dir, filepath.Join(dir, "skills.d"))
+	cmd := exec.Command(program, append([]string{"mcp", "--http", "127.0.0.1:0", "--ui", "--only-root", "--root", filepath.Join(dir, "skills.d")}, args...)...)
 	cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
 	stderr, err := cmd.StderrPipe()
 	must.Do(t, err)
@@ -65,7 +68,7 @@ func serveFlooded(t *testing.T) floodedServer {
 	go io.Copy(io.Discard, stderr)
 	s := floodedServer{found[1], cmd.Process.Pid}
 	for { // until all skills are there
-		if _, body := get(t, s.url+"/healthz"); strings.Contains(body, ":300") {
+		if _, body := get(t, s.url+"/healthz"); regexp.MustCompile(`:30\d\b`).MatchString(body) {
 			return s
 		}
 		time.Sleep(50 * time.Millisecond)
@@ -95,11 +98,18 @@ func (s *floodedServer) peak(t *testing.T) int {
 // A floodRequest makes one kind of request with a text.
 type floodRequest func(url, text string) (*http.Request, error)
 
-// callWith calls a tool without a session.
-func callWith(tool, argument string) floodRequest {
+// callWith calls a tool without a session, with a text as one argument ("" means none), and perhaps more.
+func callWith(tool, argument string, more ...string) floodRequest {
 	return func(url, text string) (*http.Request, error) {
+		arguments := map[string]any{}
+		if argument != "" {
+			arguments[argument] = text
+		}
+		for i := 0; i < len(more); i += 2 {
+			arguments[more[i]] = more[i+1]
+		}
 		body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
-			"name": tool, "arguments": map[string]any{argument: text},
+			"name": tool, "arguments": arguments,
 			"_meta": map[string]any{
 				"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{},
 				"io.modelcontextprotocol/clientInfo": map[string]any{"name": "flood", "version": "1"},
@@ -204,7 +214,7 @@ func TestFlood(t *testing.T) {
 	if testsize.Rounds(0, 1) == 0 {
 		t.Skip("floods a server for a minute; REPERTOIRE_LONG=1 asks for it")
 	}
-	s := serveFlooded(t)
+	s := serveFlooded(t, func(_, _ string) {})
 	t.Logf("before: %d MB", s.peak(t))
 	const mb = 1_000_000
 	for _, f := range []struct {
@@ -240,4 +250,89 @@ func TestFlood(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFloodOfAnswers: a client that asks for as much as it may, and reads nothing of it, makes a server
+// use little memory, and other clients are answered meanwhile.
+func TestFloodOfAnswers(t *testing.T) {
+	if testsize.Rounds(0, 1) == 0 {
+		t.Skip("floods a server for minutes; REPERTOIRE_LONG=1 asks for it")
+	}
+	const mb = 1_000_000
+	nonsense := []byte(`{"results":[` + strings.Repeat("1,", 2*mb-20) + `1]}`)
+	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(nonsense)
+	}))
+	t.Cleanup(registry.Close)
+	s := serveFlooded(t, func(home, skills string) {
+		r := rand.New(rand.NewPCG(3, 4))
+		must.Write(t, filepath.Join(skills, "big", "SKILL.md"), "---\nname: big\ndescription: Counts penguins in big data sets.\n---\nSee the data.\n")
+		for i := range 15 {
+			must.Write(t, filepath.Join(skills, "big", "references", fmt.Sprint(i, ".md")), someWords(r, mb))
+		}
+		must.Write(t, filepath.Join(home, ".config", "repertoire", "config.yaml"), "bundled: false\nregistries: [{url: \""+registry.URL+"\", form: ard, name: nonsense}]\nagents: {all: {include: {names: [\"*\"]}}}\n")
+	}, "--registries", "--public", "all")
+	_, manifest := get(t, s.url+"/.well-known/ard.json")
+	archive := regexp.MustCompile(`/skill/[^"]*big[^"]*`).FindString(manifest)
+	if archive == "" {
+		t.Fatalf("the manifest names no archive of big: %.300s", manifest)
+	}
+	t.Logf("before: %d MB", s.peak(t))
+	at := func(path string) floodRequest {
+		return func(url, _ string) (*http.Request, error) { return http.NewRequest("GET", url+path, nil) }
+	}
+	for _, f := range []struct {
+		name    string
+		least   int // bytes of an answer
+		request floodRequest
+	}{
+		{"archives", 5 * mb, at(archive)},
+		{"manifests", 100_000, at("/.well-known/ard.json")},
+		{"files", 20_000, callWith("read_skill_resource", "", "id", "big", "path", "references/1.md")},
+		{"sections", 1000, callWith("search_skill_files", "query", "id", "big")},
+		{"lists", 1000, callWith("list_skills", "")},
+		{"registries", 100, callWith("find_skills", "query")},
+	} {
+		req, err := f.request(s.url, "penguins")
+		must.Do(t, err)
+		resp, err := from("127.0.0.4").Do(req)
+		must.Do(t, err)
+		if data, err := io.ReadAll(resp.Body); err != nil || len(data) < f.least || bytes.Contains(data, []byte("\"isError\":true")) {
+			t.Errorf("%s: an answer of %d bytes, %v: %.500s", f.name, len(data), err, data)
+		}
+		resp.Body.Close()
+		stop, honest := make(chan struct{}), make(chan time.Duration)
+		go func() { honest <- s.askMeanwhile(t, f.name, stop) }()
+		sent := s.leaveUnread(t, 400, f.request)
+		close(stop)
+		slowest, peak := <-honest, s.peak(t)
+		t.Logf("%s: peak %d MB, slowest other answer %v, %d requests", f.name, peak, slowest.Round(time.Millisecond), sent)
+		if peak > 400 {
+			t.Errorf("%s: the server used %d MB", f.name, peak)
+		}
+	}
+}
+
+// leaveUnread sends up to n requests, each on a connection of its own, as fast as one client may, and reads
+// none of the answers for as long as that takes and ten seconds more. It returns how many it could send.
+func (s *floodedServer) leaveUnread(t *testing.T, n int, request floodRequest) (sent int) {
+	t.Helper()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.2")}, Timeout: 5 * time.Second}
+	for i := range n {
+		c, err := dialer.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			continue // the server has enough connections of this client
+		}
+		defer c.Close()
+		must.Do(t, c.(*net.TCPConn).SetReadBuffer(4096))
+		req, err := request(s.url, fmt.Sprint("count penguins in data set ", i))
+		must.Do(t, err)
+		if req.Write(c) == nil {
+			sent++
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(10 * time.Second)
+	return sent
 }

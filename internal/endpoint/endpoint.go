@@ -5,6 +5,7 @@
 package endpoint
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -124,7 +125,10 @@ func Do(client *http.Client, req *http.Request) (*http.Response, error) {
 // Read reads up to limit bytes of a response, and closes it.
 func Read(resp *http.Response, limit int) (Answer, error) {
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
+	var all bytes.Buffer
+	all.Grow(int(min(max(resp.ContentLength, 0), int64(limit)+1)) + bytes.MinRead) // so that it seldom grows, which takes several times as much
+	_, err := all.ReadFrom(io.LimitReader(resp.Body, int64(limit)+1))
+	body := all.Bytes()
 	if err != nil {
 		return Answer{}, err
 	}
