@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/install/unpack"
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -165,6 +166,11 @@ func (a *work) put(ctx context.Context, c *Change, f found) error {
 	}
 	c.Description = t.skill.Description
 	c.Findings = a.findings(ctx, t.skill, to)
+	for dir, err := range a.got.lacks {
+		if git.In(dir, f.dir) {
+			c.Findings = append(c.Findings, skill.Problem{Rule: "submodule", Severity: skill.Warning, Path: dir, Message: err.Error()})
+		}
+	}
 	c.To = &Entry{Source: a.source.Origin, Kind: a.source.Kind, Ref: a.source.Ref, Commit: a.got.commit, Tree: a.got.trees[f.dir], Path: f.dir,
 		Digest: t.skill.Digest, Signature: a.got.signature, Files: t.files}
 	if f.name != path.Base(c.Name) {

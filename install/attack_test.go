@@ -55,7 +55,10 @@ func TestNothingRuns(t *testing.T) {
 	}
 	ran() // when the repository was made
 	in := installer(t, nil)
-	add(t, in, "file://"+repo)
+	r, err := in.Install(t.Context(), Request{Source: "file://" + repo, All: true}, &caller{})
+	if must.Do(t, err); summary(r) != "cat add, dog add, sub refuse" {
+		t.Error(summary(r))
+	}
 	clean(t, in, "cat", "dog")
 	if files := ran(); len(files) > 0 {
 		t.Errorf("these ran: %q", files)

@@ -36,7 +36,8 @@ type fetched struct {
 	trees     map[string]string // objects of the folders of a repository
 	signature *Signature
 	said      string           // digest of the skill, as a registry says; "" means nothing
-	failed    map[string]error // skills of a site that could not be fetched
+	failed    map[string]error // folders that could not be fetched: skills of a site, submodules of a repository
+	lacks     map[string]error // folders inside of skills that could not be fetched
 	refused   []*unpack.Error  // why skills of an archive were not unpacked
 	added     []string         // folders with skills that the commit that is installed does not have
 	same      bool             // the repository is still at the commit that was installed; nothing was fetched
@@ -104,7 +105,11 @@ func (in *Installer) fetchGit(ctx context.Context, st *stage, s *Source, w wish)
 		return f, err
 	}
 	var files []string
-	if f.trees, files, err = r.Trees(ctx, f.commit, w.subs); err != nil {
+	f.trees, files, f.lacks, err = r.Trees(ctx, f.commit, w.subs)
+	if err == nil {
+		files, err = f.miss(w, files)
+	}
+	if err != nil {
 		return f, err
 	}
 	if w.trees != nil {
@@ -137,7 +142,7 @@ func (in *Installer) fetchMoved(ctx context.Context, r git.Repo, f *fetched, w w
 	if len(gone) == 0 {
 		return nil
 	}
-	trees, files, err := r.Trees(ctx, f.commit, nil)
+	trees, files, _, err := r.Trees(ctx, f.commit, nil)
 	if err != nil || len(files) == 0 {
 		return err
 	}
@@ -151,6 +156,27 @@ func (in *Installer) fetchMoved(ctx context.Context, r git.Repo, f *fetched, w w
 		}
 	}
 	return err
+}
+
+// miss finds out which of the submodules that are not there may be skills, given the paths of all
+// SKILL.md files, and returns both. The others count only if they lie inside of a skill.
+func (f *fetched) miss(w wish, files []string) ([]string, error) {
+	all := files
+	f.failed = make(map[string]error)
+	for dir, err := range f.lacks {
+		if slices.ContainsFunc(files, func(file string) bool { return git.In(dir, path.Dir(file)) }) {
+			continue
+		}
+		if w.trees == nil && slices.ContainsFunc(w.subs, func(sub string) bool { return git.In(sub, dir) }) {
+			return nil, err
+		}
+		delete(f.lacks, dir)
+		if len(files) == 0 || path.Dir(dir) != "." || slices.Contains(w.request.Skills, path.Base(dir)) || slices.Contains(w.subs, dir) {
+			f.failed[dir] = err
+			all = append(all, path.Join(dir, skill.FileNames[0]))
+		}
+	}
+	return all, nil
 }
 
 // narrow returns the folders of a repository that are needed for a wish, given all its
@@ -269,13 +295,14 @@ func (f fetched) find(ctx context.Context, subs []string) ([]found, error) {
 	var all []found
 	for name, err := range f.failed {
 		if len(subs) == 0 || slices.Contains(subs, name) {
-			all = append(all, found{name, name, err})
+			all = append(all, found{name, path.Base(name), err})
 		}
 	}
-	if len(all) > 0 && len(subs) > 0 {
+	there := slices.DeleteFunc(slices.Clone(subs), func(sub string) bool { return f.failed[sub] != nil })
+	if len(there) == 0 && len(subs) > 0 {
 		return all, nil
 	}
-	subs, err := f.below(subs)
+	subs, err := f.below(there)
 	if err != nil {
 		return nil, err
 	}

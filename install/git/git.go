@@ -1,7 +1,8 @@
 // Package git runs the git command on repositories that somebody else made.
 //
-// The one rule: nothing in a repository runs. No hook, filter, submodule or helper of it is
-// used, and git asks nobody a question.
+// The one rule: nothing in a repository runs. No hook, filter or helper of it is used, and git
+// asks nobody a question. Git itself never sees submodules: they are fetched as repositories of
+// their own, from the same host.
 package git
 
 import (
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -57,6 +59,7 @@ const noFilters = "* -filter -text -eol -ident -working-tree-encoding -diff -mer
 type Repo struct {
 	url     string
 	dir     string // of the checkout; "" means none yet
+	tree    string // folder into which files are written; "" means dir
 	allowed string // protocols, separated by colons
 	most    int64  // bytes of what is fetched, and of what is checked out
 }
@@ -111,7 +114,9 @@ func (r Repo) command(ctx context.Context, args []string) (*exec.Cmd, *tail, err
 	for _, c := range gitConfig {
 		all = append(all, "-c", c)
 	}
-	if r.dir != "" {
+	if r.tree != "" {
+		all = append(all, "-C", r.tree, "--work-tree=.", "--git-dir="+filepath.Join(r.dir, ".git"))
+	} else if r.dir != "" {
 		all = append(all, "-C", r.dir)
 	}
 	cmd := exec.CommandContext(ctx, program, append(all, args...)...)

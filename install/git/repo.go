@@ -198,28 +198,51 @@ const fetchedRef = "refs/repertoire/fetched"
 
 // Checkout writes the files of a commit, or some of its files and folders; "." is all of it. Of a path
 // that the commit does not have, a link on the way is written, if there is one. It refuses files that are
-// too large together before it writes any.
+// too large together before it writes any. Of the submodules, it writes those that Trees has fetched.
 func (r Repo) Checkout(ctx context.Context, commit string, paths []string) error {
 	t, err := r.list(ctx, commit, paths)
 	if err != nil {
 		return err
 	}
+	sum, err := r.write(ctx, commit, paths, t)
+	if err != nil {
+		return err
+	}
+	modules, _, err := r.modules(ctx, commit, paths, &t, false)
+	for _, m := range modules {
+		if err != nil {
+			return err
+		}
+		if m.most = r.most - sum; m.isUnused(t.skills) {
+			continue
+		}
+		if err = m.prepare(r.dir); err == nil {
+			var n int64
+			n, err = m.write(ctx, m.commit, m.subs, m.has)
+			sum += n
+		}
+	}
+	return err
+}
+
+// write writes files and folders of a repository itself, given their listing, and returns their bytes.
+func (r Repo) write(ctx context.Context, commit string, paths []string, t listing) (sum int64, err error) {
 	if len(paths) == 0 || slices.Contains(paths, ".") {
 		paths = []string{"."}
 	} else if paths, err = r.present(ctx, commit, paths, &t); err != nil {
-		return err
+		return 0, err
 	}
 	if len(paths) == 0 || len(t.files) == 0 {
-		return nil // to git, no path is all of it
+		return 0, nil // to git, no path is all of it
 	}
 	if err := r.complete(ctx, commit, t.files); err != nil {
-		return err
+		return 0, err
 	}
-	if err := r.checkSum(ctx, t.files); err != nil {
-		return err
+	if sum, err = r.checkSum(ctx, t.files); err != nil {
+		return 0, err
 	}
 	_, err = r.run(ctx, strings.Join(paths, "\x00"), "checkout", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul", commit)
-	return err
+	return sum, err
 }
 
 // present returns those of some paths that a commit has, and the links on the way of the others, which it
@@ -273,9 +296,9 @@ func (r Repo) complete(ctx context.Context, commit string, files map[string]int6
 
 // checkSum refuses files that have too many bytes together. One content can be in thousands
 // of files, and all of them in a pack of a few hundred bytes.
-func (r Repo) checkSum(ctx context.Context, files map[string]int64) error {
-	objects, sum := strings.Join(slices.Collect(maps.Keys(files)), "\n")+"\n", int64(0)
-	return r.each(ctx, '\n', objects, []string{"cat-file", "--batch-check=%(objectname) %(objectsize)"}, func(line string) error {
+func (r Repo) checkSum(ctx context.Context, files map[string]int64) (sum int64, err error) {
+	objects := strings.Join(slices.Collect(maps.Keys(files)), "\n") + "\n"
+	err = r.each(ctx, '\n', objects, []string{"cat-file", "--batch-check=%(objectname) %(objectsize)"}, func(line string) error {
 		object, size, _ := strings.Cut(line, " ")
 		n, err := strconv.ParseInt(size, 10, 64)
 		if err != nil {
@@ -287,6 +310,7 @@ func (r Repo) checkSum(ctx context.Context, files map[string]int64) error {
 		sum += n * files[object]
 		return nil
 	})
+	return sum, err
 }
 
 // A listing is what a commit has, or some folders in it.
@@ -295,14 +319,19 @@ type listing struct {
 	skills  []string          // paths of the SKILL.md files
 	files   map[string]int64  // objects of files, with the number of files that have this content
 	singles map[string]bool   // paths that were asked for and are files
+	links   map[string]string // commits of submodules by their paths
 }
 
 // Trees returns the folders of a commit, or of some folders in it, with their objects, which
 // differ if anything in the folders differs, or anything to which they have links, and the paths of
-// the SKILL.md files. It needs the contents of no file.
-func (r Repo) Trees(ctx context.Context, commit string, subs []string) (trees map[string]string, skills []string, err error) {
+// the SKILL.md files. It needs the contents of no file. Submodules that may have skills, or files
+// of one, are fetched; missing says why some are not there, by their paths.
+func (r Repo) Trees(ctx context.Context, commit string, subs []string) (trees map[string]string, skills []string, missing map[string]error, err error) {
 	t, err := r.list(ctx, commit, subs)
-	return t.trees, t.skills, err
+	if err == nil {
+		_, missing, err = r.modules(ctx, commit, subs, &t, true)
+	}
+	return t.trees, t.skills, missing, err
 }
 
 // Added returns the folders with a SKILL.md that a fetched commit has, and another commit has not.
@@ -346,7 +375,7 @@ func (r Repo) list(ctx context.Context, commit string, subs []string) (listing, 
 	if !all && len(subs) <= maxArgs {
 		args = append(args, subs...)
 	}
-	t, n := listing{trees: map[string]string{".": commit}, files: make(map[string]int64), singles: make(map[string]bool)}, 0 // "." is for a skill that is the whole repository
+	t, n := listing{trees: map[string]string{".": commit}, files: make(map[string]int64), singles: make(map[string]bool), links: make(map[string]string)}, 0 // "." is for a skill that is the whole repository
 	err := r.each(ctx, 0, "", args, func(line string) error {
 		if n++; n > maxTree {
 			return fmt.Errorf("the repository has more than %d files and folders; name one of its folders", maxTree)
@@ -359,6 +388,7 @@ func (r Repo) list(ctx context.Context, commit string, subs []string) (listing, 
 		if !all && !isIn(name, asked) {
 			return nil
 		}
+		t.link(line)
 		if strings.HasPrefix(about, linkMode) {
 			for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 				t.trees[dir] = commit

@@ -240,6 +240,31 @@ func TestOverHTTP(t *testing.T) {
 	fails(t, r, "check the name of the repository")
 }
 
+// TestSubmodule: a root has the skills of submodules on its host, and tells which are elsewhere.
+func TestSubmodule(t *testing.T) {
+	repo := newRepository(t)
+	program, err := exec.LookPath("git")
+	must.Do(t, err)
+	commit := repo.commit(t, map[string]string{"SKILL.md": doc("pdf", "One.")})
+	repo.git(t, "checkout", "--quiet", "--orphan", "kit")
+	repo.git(t, "rm", "-rfq", ".")
+	repo.git(t, "update-index", "--add", "--cacheinfo", "160000,"+commit+",skills/pdf", "--add", "--cacheinfo", "160000,"+commit+",skills/far")
+	repo.commit(t, map[string]string{".gitmodules": "[submodule \"a\"]\n\tpath = skills/pdf\n\turl = ./\n[submodule \"b\"]\n\tpath = skills/far\n\turl = file:///etc\n", "x/SKILL.md": doc("x", "Two.")})
+	repo.git(t, "read-tree", "HEAD")
+	repo.git(t, "update-index", "--add", "--cacheinfo", "160000,"+commit+",skills/pdf", "--add", "--cacheinfo", "160000,"+commit+",skills/far")
+	repo.git(t, "commit", "--quiet", "--message=y")
+	url := serve(t, (&cgi.Handler{Path: program, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + repo.dir, "GIT_HTTP_EXPORT_ALL=1"}, Stderr: io.Discard}).ServeHTTP)
+	r := rootOf(t)
+	r.Git, r.Ref, r.Sub = url+"/.git", "kit", "skills"
+	s := fetch(t, r, true)
+	if diff := cmp.Diff(map[string]string{"pdf/SKILL.md": doc("pdf", "One.")}, tree(t, r.Path)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if len(s.Refused) != 1 || !strings.Contains(s.Refused[0], "skills/far is a submodule that is not fetched: its URL begins with file") {
+		t.Errorf("refused %q", s.Refused)
+	}
+}
+
 // TestNoGit: without git everything else works.
 func TestNoGit(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())

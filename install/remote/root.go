@@ -306,8 +306,17 @@ func (f *fetcher) repository(ctx context.Context) (same bool, err error) {
 	if f.root.Sub != "" {
 		subs = []string{f.root.Sub}
 	}
-	if err := Checkout(ctx, repo, f.after.Commit, subs); err != nil {
+	_, skills, missing, err := repo.Trees(ctx, f.after.Commit, subs)
+	if err == nil {
+		err = Checkout(ctx, repo, f.after.Commit, subs)
+	}
+	if err != nil {
 		return false, err
+	}
+	for dir, err := range missing {
+		if strings.Contains(dir, "/") || len(skills) == 0 { // at the top, beside skills, it is seldom one
+			f.after.Refused = append(f.after.Refused, err.Error())
+		}
 	}
 	return false, unpack.Part(ctx, from, f.root.Sub, f.stage("tree"), f.treeLimits())
 }

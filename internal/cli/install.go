@@ -55,14 +55,15 @@ On a terminal, install asks before it writes, what to do if a name is taken
 name lies in another folder, because only one of them is offered. Elsewhere it
 does not ask: both cases need --yes. Two skills of one name from two sources are
 both offered, under their full names ("installed/pdf" and
-"installed:owner-repo/pdf"); the plain name means both of them. If trust.keys is configured, only a repository's tag (name it with
---ref) or an archive with a .minisig file that is signed with one of the keys
-is installed.
+"installed:owner-repo/pdf"); the plain name means both of them. If trust.keys is
+configured, only a repository's tag (name it with --ref) or an archive with a
+.minisig file that is signed with one of the keys is installed.
 
 The folder is install_dir of the configuration, or skills in the data folder
 ($REPERTOIRE_DATA). Its file skills.lock says what was installed, from where,
-and with which hashes. Git repositories need the git command; their hooks,
-filters and submodules never run, and git asks for no password.
+and with which hashes. Git repositories need the git command; their hooks and
+filters never run, and git asks for no password. Submodules with skills, or with
+files of one, are fetched from the host of the repository and from no other.
 
 --json prints an object with dir, source, ref, commit, done, and changes, a
 list of objects with
