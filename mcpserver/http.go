@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -22,6 +23,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/registry"
 	"github.com/repertoire-skills/repertoire/internal/serve"
+	"github.com/repertoire-skills/repertoire/internal/turns"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -110,13 +112,13 @@ type HTTP struct {
 	guard    guard
 	check    access.Checker // nil means that everybody may see everything
 	limiter  *limiter       // nil means no limit
-	busy     *busy
-	checking *busy // bounds requests whose token is being checked, by address
-	room     *gate // for the bodies of requests, in bytes
-	answers  *gate // for answers that clients have not accepted yet, in bytes
-	short    *gate // for quick requests that are being answered
-	long     *gate // for those that need more of the server, for which quick ones do not wait
-	asking   *gate // for those that ask other servers
+	busy     *turns.Gate    // for requests under way: a stream may last for ever, so a rate alone does not bound them
+	checking *turns.Gate    // for requests whose token is being checked, by address
+	room     *turns.Gate    // for the bodies of requests, in bytes
+	answers  *turns.Gate    // for answers that clients have not accepted yet, in bytes
+	short    *turns.Gate    // for quick requests that are being answered
+	long     *turns.Gate    // for those that need more of the server, for which quick ones do not wait
+	asking   *turns.Gate    // for those that ask other servers
 	open     *sessions
 	mux      *http.ServeMux
 	registry *http.ServeMux  // nil without a registry
@@ -146,10 +148,11 @@ func NewHTTP(scopes map[string]*Server, opts *HTTPOptions) (*HTTP, error) {
 	if rate := cmp.Or(h.opts.Rate, 100); rate > 0 {
 		h.limiter = newLimiter(rate)
 	}
-	h.busy, h.checking = newBusy(cmp.Or(h.opts.ClientRequests, 500)), newBusy(cmp.Or(h.opts.ClientRequests, 500))
-	n := turns()
-	h.room, h.answers = newGate(roomForAll, roomForAll/4), newGate(roomForAnswers, roomForAnswers/4)
-	h.short, h.long, h.asking = newGate(n, n), newGate(n, n/2), newGate(n, n/2)
+	each := int64(cmp.Or(h.opts.ClientRequests, 500))
+	h.busy, h.checking = turns.New(math.MaxInt64, each), turns.New(math.MaxInt64, each)
+	n := atATime()
+	h.room, h.answers = turns.New(roomForAll, roomForAll/4), turns.New(roomForAnswers, roomForAnswers/4)
+	h.short, h.long, h.asking = turns.New(n, n), turns.New(n, n/2), turns.New(n, n/2)
 	h.opts.Logger = cmp.Or(h.opts.Logger, slog.New(slog.DiscardHandler))
 	h.opts.Metrics = cmp.Or(h.opts.Metrics, new(Metrics))
 	var err error
@@ -242,25 +245,28 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// A caller's own limits are known only when its token has been checked, which may take
 	// long, such as of an issuer that does not answer.
 	address := addressOf(r.RemoteAddr).String()
-	if !h.checking.enter(address) {
+	checking, ok := h.checking.Try(address, 1)
+	if !ok {
 		h.refuse(out, r, "busy", http.StatusTooManyRequests, errors.New("too many tokens are being checked"))
 		return
 	}
 	who := h.identify(r, secret, inPath)
-	h.checking.leave(address)
+	checking.Leave()
 	r = r.WithContext(context.WithValue(r.Context(), identityKey{}, who))
 	client := who.client(r.RemoteAddr)
-	out.owe = func(n int) *pass { return h.answers.owe(client, int64(n)) }
+	r = r.WithContext(turns.WithClient(r.Context(), client))
+	out.owe = func(n int) *turns.Pass { return h.answers.Owe(client, int64(n)) }
 	if h.limiter != nil && !h.limiter.allow(client) {
 		out.Header().Set("Retry-After", "1")
 		h.refuse(out, r, "rate", http.StatusTooManyRequests, errors.New("too many requests"))
 		return
 	}
-	if !h.busy.enter(client) {
+	under, ok := h.busy.Try(client, 1)
+	if !ok {
 		h.refuse(out, r, "busy", http.StatusTooManyRequests, errors.New("too many requests are under way"))
 		return
 	}
-	defer h.busy.leave(client)
+	defer under.Leave()
 	if r.Method == http.MethodOptions && r.Header.Get("Origin") != "" {
 		out.WriteHeader(http.StatusNoContent) // the guard has said what a page may send
 		return

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/repertoire-skills/repertoire/internal/turns"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -34,16 +35,16 @@ const (
 	atOnce = 250 * time.Millisecond
 )
 
-// turns is how many requests are answered at once: enough for all processors, and few
+// atATime is how many requests are answered at once: enough for all processors, and few
 // enough that they need little memory.
-func turns() int64 { return 2 * int64(runtime.GOMAXPROCS(0)) }
+func atATime() int64 { return 2 * int64(runtime.GOMAXPROCS(0)) }
 
 // turnsOf returns how many turns a request of a class takes that is not quick. One client gets half
 // of all turns at most. So it makes one thing at a time of what costs much, all clients together
 // make two on two processors, and four on more.
 func turnsOf(c class) int64 {
 	if c == costly {
-		return max(2, turns()/4)
+		return max(2, atATime()/4)
 	}
 	return 1
 }
@@ -100,7 +101,7 @@ func (s *Server) limits(body []byte) limits {
 // that fails it answers the request, and ok is false. Else the caller calls done when the request
 // is answered.
 func (h *HTTP) take(w http.ResponseWriter, r *http.Request, of func([]byte) limits) (body []byte, done func(), ok bool) {
-	var room *pass
+	var room *turns.Pass
 	c := of(nil).class
 	if r.Method == http.MethodPost {
 		if body, c, room, ok = h.read(w, r, of); !ok {
@@ -108,7 +109,7 @@ func (h *HTTP) take(w http.ResponseWriter, r *http.Request, of func([]byte) limi
 		}
 	}
 	if r.Header.Get("Mcp-Method") == methodListen && len(body) <= maxFree {
-		return body, room.leave, true // it is a stream, which needs no more than its connection
+		return body, room.Leave, true // it is a stream, which needs no more than its connection
 	}
 	var leave func()
 	var err error
@@ -118,14 +119,14 @@ func (h *HTTP) take(w http.ResponseWriter, r *http.Request, of func([]byte) limi
 		leave, err = h.turn(r, c)
 	}
 	if err != nil {
-		room.leave()
+		room.Leave()
 		h.tooMuch(w, r)
 		return nil, nil, false
 	}
 	if out, ok := w.(*deadlineWriter); ok {
 		out.answered = leave
 	}
-	return body, func() { leave(); room.leave() }, true
+	return body, func() { leave(); room.Leave() }, true
 }
 
 // turn waits for the turn of a request that is not quick. It keeps the turn until leave is called, as
@@ -147,20 +148,20 @@ func (h *HTTP) turn(r *http.Request, c class) (leave func(), err error) {
 }
 
 // enter waits until a gate lets a request in, which leaves it by itself after the longest time.
-func (h *HTTP) enter(r *http.Request, g *gate, n int64, longest time.Duration) (leave func(), err error) {
+func (h *HTTP) enter(r *http.Request, g *turns.Gate, n int64, longest time.Duration) (leave func(), err error) {
 	p, err := h.wait(r, g, n)
 	if err != nil {
 		return nil, err
 	}
-	over := time.AfterFunc(longest, p.leave)
-	return func() { over.Stop(); p.leave() }, nil
+	over := time.AfterFunc(longest, p.Leave)
+	return func() { over.Stop(); p.Leave() }, nil
 }
 
 // wait waits until a gate lets a request in.
-func (h *HTTP) wait(r *http.Request, g *gate, n int64) (*pass, error) {
+func (h *HTTP) wait(r *http.Request, g *turns.Gate, n int64) (*turns.Pass, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.opts.Timeout)
 	defer cancel()
-	p, err := g.enter(ctx, identityOf(r).client(r.RemoteAddr), n)
+	p, err := g.Enter(ctx, identityOf(r).client(r.RemoteAddr), n)
 	if err != nil {
 		return nil, errLoad
 	}
@@ -179,7 +180,7 @@ func (h *HTTP) tooMuch(w http.ResponseWriter, r *http.Request) {
 // read reads the body of a request within the time limit and its limits, and makes it readable
 // again. What it keeps of the room for bodies the caller gives back. If reading fails, read
 // answers the request and returns false.
-func (h *HTTP) read(w http.ResponseWriter, r *http.Request, of func([]byte) limits) (body []byte, c class, _ *pass, ok bool) {
+func (h *HTTP) read(w http.ResponseWriter, r *http.Request, of func([]byte) limits) (body []byte, c class, _ *turns.Pass, ok bool) {
 	n := r.ContentLength
 	if n < 0 {
 		n = h.opts.MaxBody // as far as anybody knows
@@ -188,7 +189,7 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request, of func([]byte) limi
 		h.tooLarge(w, r, h.opts.MaxBody)
 		return nil, c, nil, false
 	}
-	var room *pass
+	var room *turns.Pass
 	if n > maxFree {
 		var err error
 		if room, err = h.wait(r, h.room, n); err != nil {
@@ -198,7 +199,7 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request, of func([]byte) limi
 	}
 	defer func() {
 		if !ok {
-			room.leave()
+			room.Leave()
 		}
 	}()
 	control := http.NewResponseController(w)
@@ -223,7 +224,7 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request, of func([]byte) limi
 		h.tooLarge(w, r, int64(b.most))
 		return nil, c, nil, false
 	}
-	room.keep(int64(len(body)))
+	room.Keep(int64(len(body)))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return body, b.class, room, true
 }

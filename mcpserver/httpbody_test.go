@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
+	"github.com/repertoire-skills/repertoire/internal/turns"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -63,6 +65,24 @@ func call(t *testing.T, h http.Handler, tool string, arguments map[string]any) *
 	return ask(h, "/mcp", body, versionHeader, firstStateless, "Mcp-Method", "tools/call", "Mcp-Name", tool)
 }
 
+// takeAll takes all that a gate has, at once.
+func takeAll(t *testing.T, g *turns.Gate) *turns.Pass {
+	t.Helper()
+	p, ok := g.Try("", math.MaxInt64)
+	if !ok {
+		t.Fatal("somebody has some of it")
+	}
+	return p
+}
+
+// idle checks that no request has anything of what is shared.
+func idle(t *testing.T, h *HTTP) {
+	t.Helper()
+	for _, g := range []*turns.Gate{h.room, h.answers, h.short, h.long, h.asking} {
+		takeAll(t, g).Leave()
+	}
+}
+
 // TestHTTPLongTexts: of the text of a search no more is read than a search uses. What no tool
 // needs is refused, and a tool that takes files gets them.
 func TestHTTPLongTexts(t *testing.T) {
@@ -100,9 +120,7 @@ func TestHTTPLongTexts(t *testing.T) {
 	if r := call(t, h, "propose_skill", map[string]any{"name": "x", "justification": "y", "files": files}); !strings.Contains(r.Body.String(), "is there twice") {
 		t.Errorf("a proposal: status %d, %.300s", r.Code, r.Body)
 	}
-	if h.room.used != 0 || h.short.used != 0 || h.long.used != 0 {
-		t.Errorf("after all answers %d bytes, %d and %d requests are under way", h.room.used, h.short.used, h.long.used)
-	}
+	idle(t, h)
 }
 
 // TestHTTPBusy: a request that waits too long for its turn is told to come again. Short requests
@@ -112,12 +130,7 @@ func TestHTTPBusy(t *testing.T) {
 	m := new(Metrics)
 	h, err := NewHTTP(map[string]*Server{"": New(a, nil)}, &HTTPOptions{Rate: -1, Timeout: 20 * time.Millisecond, Metrics: m})
 	must.Do(t, err)
-	var all []*pass
-	for i := range 4 {
-		p, err := h.room.enter(t.Context(), fmt.Sprint("client ", i), roomForAll/4)
-		must.Do(t, err)
-		all = append(all, p)
-	}
+	full := takeAll(t, h.room)
 	busy := func(what string, r *httptest.ResponseRecorder) {
 		t.Helper()
 		if r.Code != http.StatusServiceUnavailable || r.Header().Get("Retry-After") == "" {
@@ -130,16 +143,9 @@ func TestHTTPBusy(t *testing.T) {
 		t.Errorf("a short request: status %d, %s", r.Code, r.Body)
 	}
 	<-a.texts
-	for _, p := range all {
-		p.leave()
-	}
-	for _, g := range []*gate{h.short, h.long, h.asking} {
-		var turns []*pass
-		for i := range g.all / g.each {
-			p, err := g.enter(t.Context(), fmt.Sprint("client ", i), g.each)
-			must.Do(t, err)
-			turns = append(turns, p)
-		}
+	full.Leave()
+	for _, g := range []*turns.Gate{h.short, h.long, h.asking} {
+		full := takeAll(t, g)
 		switch g {
 		case h.long:
 			busy("a long request without a turn", call(t, h, "search_skills", long))
@@ -149,16 +155,12 @@ func TestHTTPBusy(t *testing.T) {
 			busy("a short request without a turn", call(t, h, "search_skills", map[string]any{"query": "x"}))
 			busy("a prompt without a turn", ask(h, "/v1/suggest", []byte(`{"prompt":"x"}`)))
 		}
-		for _, p := range turns {
-			p.leave()
-		}
+		full.Leave()
 	}
 	if r := call(t, h, "search_skills", long); r.Code != http.StatusOK {
 		t.Errorf("afterwards: status %d, %s", r.Code, r.Body)
 	}
-	if h.room.used != 0 || h.short.used != 0 || h.long.used != 0 {
-		t.Errorf("after all answers %d bytes, %d and %d requests are under way", h.room.used, h.short.used, h.long.used)
-	}
+	idle(t, h)
 	var b bytes.Buffer
 	if m.write(&b); !strings.Contains(b.String(), `repertoire_http_refused_total{reason="load"} 5`) {
 		t.Errorf("the counts are %s", &b)
@@ -170,7 +172,7 @@ func TestHTTPSlowAnswers(t *testing.T) {
 	a := &asked{texts: make(chan string), hold: make(chan struct{})}
 	h, err := NewHTTP(map[string]*Server{"": New(a, nil)}, &HTTPOptions{Rate: -1, Timeout: time.Minute})
 	must.Do(t, err)
-	n := int(h.short.all) + 2
+	n := int(atATime()) + 2
 	done := make(chan int, n)
 	for range n {
 		go func() { done <- ask(h, "/v1/suggest", []byte(`{"prompt":"a prompt"}`)).Code }()

@@ -12,11 +12,12 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/turns"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 )
 
 // TestHTTPClients: a prompt comes with the address of its client, which no header of the
-// client can change, in both eras.
+// client can change, in both eras and from hooks, and the work for it is in the turns of that client.
 func TestHTTPClients(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only 127.0.0.1 is an address of this machine here")
@@ -24,21 +25,24 @@ func TestHTTPClients(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var clients []string
-	o := mcpserver.Options{Suggest: func(_ context.Context, p mcpserver.Prompt, _ *repertoire.Agent) (repertoire.Block, error) {
+	o := mcpserver.Options{Suggest: func(ctx context.Context, p mcpserver.Prompt, _ *repertoire.Agent) (repertoire.Block, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		clients = append(clients, p.Client)
+		want(t, "whose turns", []string{turns.Client(ctx)}, p.Client)
 		return repertoire.Block{}, nil
 	}}
-	url := openSite(t, o, mcpserver.HTTPOptions{}).url + "/mcp"
+	site := openSite(t, o, mcpserver.HTTPOptions{}).url
+	url := site + "/mcp"
 	const args = `{"prompt":"feed the cat","session":"s"}`
 	forged := []string{"Repertoire-Client", "127.0.0.9/32", "repertoire-client", "127.0.0.8/32", "X-Forwarded-For", "127.0.0.7"}
 	for _, from := range []string{"127.0.0.1", "127.0.0.2"} {
 		headers := append(slices.Clone(forged), localAddress, from)
 		modern(t, url, "tools/call", fmt.Sprintf(`{"name":"suggest_skills","arguments":%s}`, args), headers...).result(t)
 		send(t, "POST", url, tool("suggest_skills", args), session(t, url, headers...)...).result(t)
+		want(t, "status", []string{fmt.Sprint(send(t, "POST", site+"/v1/suggest", args, headers...).status)}, "200")
 	}
-	want(t, "clients", clients, "127.0.0.1/32", "127.0.0.1/32", "127.0.0.2/32", "127.0.0.2/32")
+	want(t, "clients", clients, "127.0.0.1/32", "127.0.0.1/32", "127.0.0.1/32", "127.0.0.2/32", "127.0.0.2/32", "127.0.0.2/32")
 }
 
 // TestHTTPOrder: what a client over HTTP uses changes no list of another client, and ends

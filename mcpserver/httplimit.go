@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/repertoire-skills/repertoire/internal/turns"
 )
 
 // Listen listens at an address: a port, ":port", or host and port. Without a host it
@@ -80,36 +82,6 @@ func (l *limiter) allow(client string) bool {
 	return c.AllowN(time.Now(), 1)
 }
 
-// busy bounds how many requests of each client are under way. A stream is one that may
-// last for ever, so a rate alone does not bound them.
-type busy struct {
-	most int
-
-	mu      sync.Mutex
-	clients map[string]int
-}
-
-func newBusy(most int) *busy { return &busy{most: most, clients: make(map[string]int)} }
-
-// enter reports whether a client may have one more request, which then must leave.
-func (b *busy) enter(client string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.clients[client] >= b.most {
-		return false
-	}
-	b.clients[client]++
-	return true
-}
-
-func (b *busy) leave(client string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.clients[client]--; b.clients[client] == 0 {
-		delete(b.clients, client)
-	}
-}
-
 // addressOf returns the address or network of a client.
 func addressOf(remote string) netip.Prefix {
 	at, err := netip.ParseAddrPort(remote)
@@ -131,7 +103,7 @@ type deadlineWriter struct {
 	timeout  time.Duration
 	status   int
 	answered func()                                               // is called when the answer is there, see HTTP.take; nil means that nothing is
-	owe      func(n int) *pass                                    // counts bytes of an answer; nil before the client is known
+	owe      func(n int) *turns.Pass                              // counts bytes of an answer; nil before the client is known
 	fail     func(w http.ResponseWriter, status int, text string) // writes an error; nil means http.Error
 }
 
@@ -152,7 +124,7 @@ func (w *deadlineWriter) Write(data []byte) (int, error) {
 		w.answered()
 	}
 	if len(data) > maxFree && w.owe != nil {
-		defer w.owe(copies * len(data)).leave()
+		defer w.owe(copies * len(data)).Leave()
 	}
 	w.extend()
 	return w.ResponseWriter.Write(data)

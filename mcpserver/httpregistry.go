@@ -39,6 +39,6 @@ func (h *HTTP) visit(w http.ResponseWriter, r *http.Request) *registry.Visit {
 			}
 			return leave, err
 		},
-		Hold: func(n int) func() { return h.answers.owe(e.Address, int64(n)).leave },
+		Hold: func(n int) func() { return h.answers.Owe(e.Address, int64(n)).Leave },
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/repertoire-skills/repertoire/internal/tidy"
+	"github.com/repertoire-skills/repertoire/internal/turns"
 	"github.com/repertoire-skills/repertoire/usage"
 )
 
@@ -40,7 +41,8 @@ func observer(o *Options) mcp.Middleware {
 			r, start := &request{event: o.event(method), client: nameOf(req)}, time.Now()
 			e := &r.event
 			e.Address, e.Caller = clientOf(req)
-			res, err := next(context.WithValue(ctx, requestKey{}, r), method, req)
+			// A session has the context of its first request, which may be of another address.
+			res, err := next(context.WithValue(turns.WithClient(ctx, e.Address), requestKey{}, r), method, req)
 			if tool, ok := res.(*mcp.CallToolResult); ok && tool != nil && tool.IsError {
 				e.Failed = true
 				for _, c := range tool.Content {

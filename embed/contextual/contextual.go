@@ -9,13 +9,15 @@ import (
 	"sync"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/turns"
 )
 
 // An Embedder embeds with one model. Several goroutines may use it at once; as many texts as
-// there are processors are under way, and others wait.
+// there are processors are under way, and others wait. Clients of a server (see turns.WithClient) get
+// their turns fairly, and one of them leaves a processor to the others.
 type Embedder struct {
 	m     *model
-	slots chan struct{}
+	turns *turns.Gate
 	idle  sync.Pool // of *pass
 
 	extras string // see SetExtras; "" means none
@@ -28,7 +30,8 @@ func New(data string) (*Embedder, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Embedder{m: m, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	n := int64(runtime.GOMAXPROCS(0))
+	e := &Embedder{m: m, turns: turns.New(n, max(1, n-1))}
 	e.idle.New = func() any { return newPass(m) }
 	return e, nil
 }
@@ -57,12 +60,11 @@ func (e *Embedder) Embed(ctx context.Context, _ embed.Kind, texts []string) ([]e
 }
 
 func (e *Embedder) embed(ctx context.Context, text string) (embed.Vector, error) {
-	select {
-	case e.slots <- struct{}{}:
-		defer func() { <-e.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	turn, err := e.turns.Enter(ctx, turns.Client(ctx), 1)
+	if err != nil {
+		return nil, err
 	}
+	defer turn.Leave()
 	p := e.idle.Get().(*pass)
 	defer e.idle.Put(p)
 	return p.run(ctx, e.m.split(text, e.m.positions))

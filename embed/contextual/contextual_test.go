@@ -13,9 +13,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/internal/turns"
 )
 
 // smallWeights returns random weights of a small model.
@@ -345,4 +347,32 @@ func big(w *Weights) {
 	for range layers {
 		w.Layers = append(w.Layers, Layer{linear(hidden, 3*hidden), linear(hidden, hidden), norm(), linear(hidden, inner), linear(inner, hidden), norm()})
 	}
+}
+
+// TestTurns: however much a client of a server has at the encoder, or waits for, the next client does not wait.
+func TestTurns(t *testing.T) {
+	e := embedder(t, smallWeights(1))
+	e.turns = turns.New(2, 1) // as on two processors
+	as := func(client string) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(turns.WithClient(t.Context(), client), time.Minute)
+	}
+	flood, giveUp := as("a")
+	under, err := e.turns.Enter(flood, "a", 1) // a text that takes long
+	must.Do(t, err)
+	var waiting sync.WaitGroup
+	for range 20 {
+		waiting.Go(func() {
+			if _, err := e.Embed(flood, embed.Query, texts); !errors.Is(err, context.Canceled) {
+				t.Errorf("a second text of the same client: %v", err)
+			}
+		})
+	}
+	ctx, cancel := as("b")
+	defer cancel()
+	if _, err := e.Embed(ctx, embed.Query, texts); err != nil {
+		t.Errorf("another client: %v", err)
+	}
+	giveUp()
+	waiting.Wait()
+	under.Leave()
 }

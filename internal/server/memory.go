@@ -19,6 +19,7 @@ func boundMemory(ctx context.Context) {
 		return
 	}
 	debug.SetMemoryLimit(leastMemory)
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}} // what the last collection has left
 	go func() {
 		every := time.NewTicker(2 * time.Second)
 		defer every.Stop()
@@ -28,17 +29,8 @@ func boundMemory(ctx context.Context) {
 				return
 			case <-every.C:
 			}
-			debug.SetMemoryLimit(max(leastMemory, 2*inUse()))
+			metrics.Read(live)
+			debug.SetMemoryLimit(max(leastMemory, 2*int64(live[0].Value.Uint64())))
 		}
 	}()
-}
-
-// inUse returns how many bytes the last collection of garbage has left.
-func inUse() int64 {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	if live[0].Value.Kind() != metrics.KindUint64 {
-		return 0
-	}
-	return int64(live[0].Value.Uint64())
 }
