@@ -232,16 +232,15 @@ func spreads(s *snapshot.Set, prompts []snapshot.Point) (spread [snapshot.Legs]s
 }
 
 // method identifies the prompts that need no skill and everything that their demands
-// depend on, but for the catalog and the embedder.
+// depend on, but for the catalog and the embedder: first what follows from the program, then,
+// after a space, what follows from the places of skills and whose triggers count.
 func (x *ranker) method() string {
-	params, err := json.Marshal(struct {
-		*rank.Params
-		Triggers string
-	}{x.opts.Params, x.scopes.policy.Load().triggersKey()})
+	params, err := json.Marshal(x.opts.Params)
 	if err != nil {
 		return "" // not finite weights: nothing is calibrated
 	}
-	return fmt.Sprintf("%08x%08x%.8x", crc32.ChecksumIEEE([]byte(background)), intent.RequestSum(), sha256.Sum256(params))
+	return fmt.Sprintf("%08x%08x%.8x %.8x", crc32.ChecksumIEEE([]byte(background)), intent.RequestSum(), sha256.Sum256(params),
+		sha256.Sum256([]byte(x.scopes.policy.Load().triggersKey())))
 }
 
 // encoding identifies the encoder whose vectors a set holds, and what it was fitted to.
@@ -363,10 +362,14 @@ func (x *ranker) outdated(s *snapshot.Set) string {
 		*policy
 	}
 	why, _ := remember(s, mostPolicies, reason{x, x.scopes.policy.Load()}, func() (string, error) {
+		method := x.method()
+		program, _, _ := strings.Cut(method, " ")
 		switch c := s.Calibration; {
 		case c == nil:
 			return "the catalog has not been calibrated yet", nil
-		case c.Method != x.method():
+		case c.Method != method && strings.HasPrefix(c.Method, program+" "):
+			return "the places of skills, or the triggers that count, have changed since the catalog was calibrated", nil
+		case c.Method != method:
 			return "another version of this program calibrated the catalog", nil
 		case !c.Fits(s):
 			return "the catalog has changed much since it was calibrated", nil
