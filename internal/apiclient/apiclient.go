@@ -90,6 +90,9 @@ func (c *Client) Suggest(ctx context.Context, p api.Prompt) (*api.Suggestion, er
 		return nil, err
 	}
 	s, err := c.post(ctx, body)
+	if status, ok := errors.AsType[*StatusError](err); ok && endpoint.Refused(status.Status) {
+		return nil, fmt.Errorf("%s%s: %w", endpoint.RefusedBy, c.base.Host, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("asking %s: %w", c.base.Host, err)
 	}

@@ -82,7 +82,11 @@ func TestSuggest(t *testing.T) {
 	} {
 		answer = tt.answer
 		_, err := c.Suggest(t.Context(), api.Prompt{Text: "feed"})
-		if err == nil || !strings.HasPrefix(err.Error(), "asking 127.0.0.1:") || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) {
+		start := "asking 127.0.0.1:"
+		if name == "refused" {
+			start = "refused by 127.0.0.1:"
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), start) || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), secret) {
 			t.Errorf("%s: %v, want %s", name, err, tt.want)
 		}
 		if status, ok := errors.AsType[*apiclient.StatusError](err); ok != strings.HasPrefix(tt.want, "status") || ok && status.Status == 0 {

@@ -34,7 +34,8 @@ than a moment ("skills doctor") is not checked.
             found (on this machine), mcp and hook (whether they are set up),
             server (the host that it asks, if it does not ask this machine),
             off (file and setting with which it runs no hook), lost (what setup
-            wrote and somebody else has removed: kind, scope, file)
+            wrote and somebody else has removed: kind, scope, file), refused
+            (time and text: the server did not accept the token, in the last day)
   skills    number of offered skills, or of found ones while nothing is indexed
   held      number of further skills, such as shadowed and disabled ones
   sources   places with skills, the first wins: source (its label), kind,
@@ -238,6 +239,9 @@ func (s statusScreen) clients() []line {
 		lines = append(lines, s.lines("", "found, but not set up: "+titles(idle))...)
 	}
 	for _, c := range s.Clients {
+		if c.Refused != nil {
+			lines = append(lines, s.lines("", fmt.Sprintf("%s, %s: %s", c.Title, figures.Ago(s.now.Sub(c.Refused.Time)), c.Refused.Text))...)
+		}
 		if c.Off != nil {
 			lines = append(lines, s.lines("", fmt.Sprintf("%s does not run hooks: %s in %s", c.Title, c.Off.Setting, c.Off.File))...)
 		}

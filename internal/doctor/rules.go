@@ -74,6 +74,9 @@ func ruleOf(id string) Rule {
 	return rules[i]
 }
 
+// ruleRefused is the rule that nothing else may hide: a server refuses the token of a client.
+const ruleRefused = "client-refused"
+
 // rules are the rules by ID.
 var rules = []Rule{
 	{"address-url", skill.Warning, misleads, "The text names a server by a bare IP address.", "Ask whose server it is."},
@@ -93,6 +96,7 @@ var rules = []Rule{
 	{"client-hooks-off", skill.Warning, breaks, "A client is told to run no hooks.", "Change the setting, or ask whoever manages the machine."},
 	{"client-listing", skill.Note, settings, "A client lists the skills in its own folders, and no bound of that is known.", "Nothing, or move skills to a root that it does not list."},
 	{"client-lost", skill.Warning, breaks, "An entry of ours has vanished from the settings of a client.", "Run \"skills setup\" again."},
+	{ruleRefused, skill.Error, settings, "A server refuses the token of a client.", "Ask whoever runs the server for a token, and set it where the client starts."},
 	{"client-settings", skill.Warning, settings, "The settings of a client cannot be read.", "Correct the file."},
 	{"client-silent", skill.Error, settings, "What a client runs does not answer.", "Do as the message says."},
 	{"client-trust", skill.Warning, breaks, "A client does not trust the hook yet, or it is switched off there.", "Confirm the hook in the client."},

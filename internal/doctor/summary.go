@@ -154,7 +154,7 @@ func (s *summary) row(rows []Row, f *Finding) []Row {
 	keys, names := f.subjects()
 	row := Row{Rule: f.Rule, Text: tidy.Line(f.Message), first: f}
 	switch {
-	case len(s.hits[at]) >= many:
+	case len(s.hits[at]) >= many && f.Rule != ruleRefused: // each names its server
 		if s.already[at] {
 			return rows
 		}

@@ -112,6 +112,8 @@ const nothing = 9
 // skills comes before what keeps it from one.
 func (f *Finding) urgency() int {
 	switch group := f.Group(); {
+	case f.Rule == ruleRefused:
+		return -1
 	case group == Unseen && f.Skill == "" && f.Severity == skill.Note: // a hook offers the skills
 		return nothing
 	case group == Setup:

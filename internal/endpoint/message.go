@@ -22,13 +22,21 @@ func (a Answer) Message() string {
 	return Message(a.Body)
 }
 
+// RefusedBy begins messages about a server that does not accept a key or token; its host follows.
+const RefusedBy = "refused by "
+
+// Refused reports whether a status says that the key or token is not accepted.
+func Refused(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden
+}
+
 // Hint returns the advice that fits the status, to append to a message: about the key,
 // about the address, or "".
 func (a Answer) Hint(key, address string) string {
-	switch a.Status {
-	case http.StatusUnauthorized, http.StatusForbidden:
+	switch {
+	case Refused(a.Status):
 		return key
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
+	case a.Status == http.StatusNotFound, a.Status == http.StatusMethodNotAllowed:
 		return address
 	}
 	return ""

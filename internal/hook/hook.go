@@ -305,7 +305,7 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 		if err == nil {
 			return text, nil
 		}
-		r.log.Error("the catalog of this machine is asked instead", "error", err)
+		r.log.Error(instead, "error", err)
 		r.Server = "" // it may be the server that does not answer; paths lead to what is here
 	}
 	asks, _ := r.client()

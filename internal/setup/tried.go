@@ -18,6 +18,7 @@ type Answer struct {
 	Problem string   `json:"problem,omitempty"` // what is wrong
 	Hint    string   `json:"hint,omitempty"`    // what to do about it
 	Late    bool     `json:"late,omitempty"`    // it answers, but a client does not wait so long
+	Refused bool     `json:"refused,omitempty"` // a server does not accept the token
 }
 
 // command returns what the entry runs, as one line.

@@ -13,6 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
@@ -48,6 +49,8 @@ type Client struct {
 
 	Off  *setup.Off   `json:"off,omitempty"`  // the setting with which it runs no hook; nil if there is none, or no hook
 	Lost []setup.Lost `json:"lost,omitempty"` // what setup wrote, and somebody else has removed
+
+	Refused *hook.Refusal `json:"refused,omitempty"` // the last time in a day that Server did not accept the token
 }
 
 // SetUp reports whether the client uses the catalog.
@@ -131,7 +134,7 @@ func Gather(ctx context.Context, l Look) (*Status, error) {
 	var clients []setup.Status
 	if l.Env != nil {
 		clients = setup.Scan(l.Env)
-		s.Clients = clientsOf(clients)
+		s.Clients = clientsOf(clients, l.State)
 	}
 	if l.State != "" {
 		s.Waiting = proposal.Count(proposal.Dir(l.State))
@@ -149,6 +152,11 @@ func Gather(ctx context.Context, l Look) (*Status, error) {
 		r, s.Catalog.State, s.Catalog.Error = new(doctor.Report), Broken, err.Error()
 	}
 	r.Add(l.Mistakes(err)...)
+	for _, c := range s.Clients {
+		if c.Refused != nil {
+			r.Add(skill.Problem{Rule: "client-refused", Severity: skill.Error, Path: "hook.log", Message: c.Title + " was " + c.Refused.Text, Hint: `"skills doctor" asks the server again`})
+		}
+	}
 	if l.Env != nil {
 		r.Add(setup.Check(l.Env, clients, listed)...)
 	}
@@ -161,7 +169,7 @@ func Gather(ctx context.Context, l Look) (*Status, error) {
 const anything = "skills"
 
 // clientsOf returns the clients that are on the machine or set up.
-func clientsOf(statuses []setup.Status) []Client {
+func clientsOf(statuses []setup.Status, state string) []Client {
 	clients := []Client{}
 	for _, st := range statuses {
 		c := Client{Client: st.Client.Name, Title: st.Client.Title, Found: st.Installed}
@@ -172,6 +180,9 @@ func clientsOf(statuses []setup.Status) []Client {
 		}
 		if c.Lost = st.Lost; c.Hook {
 			c.Off = st.Off
+		}
+		if c.Server != "" {
+			c.Refused = hook.Refused(state, c.Server, time.Now().Add(-24*time.Hour))
 		}
 		if c.Found || len(st.Registrations) > 0 {
 			clients = append(clients, c)

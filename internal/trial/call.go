@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/client"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
 	"github.com/repertoire-skills/repertoire/internal/setup"
@@ -113,15 +114,22 @@ func (a *call) read() {
 	}
 }
 
-// failure returns the first error in the log of the hook; "" means none.
-func (a *call) failure() string {
+// failure returns the first error in the log of the hook, or else ""; that a server refuses the
+// token comes before all others.
+func (a *call) failure() (first string) {
 	for _, l := range a.log {
-		if l.failed {
-			return cmp.Or(l.cause, l.message)
+		switch text := cmp.Or(l.cause, l.message); {
+		case isRefusal(text):
+			return text
+		case l.failed:
+			first = cmp.Or(first, text)
 		}
 	}
-	return ""
+	return first
 }
+
+// isRefusal reports whether a problem is that a server refuses the token.
+func isRefusal(problem string) bool { return strings.HasPrefix(problem, endpoint.RefusedBy) }
 
 // ending says how a command that failed has ended.
 func (a *call) ending() string {

@@ -134,6 +134,8 @@ func (s Sample) tryHook(ctx context.Context, env *setup.Env, c client.Client, r 
 	}
 	a := &setup.Answer{TookMS: got.took.Milliseconds(), Hint: again}
 	switch {
+	case isRefusal(failure):
+		a.Problem, a.Refused = failure, true
 	case ctx.Err() != nil:
 		a.Problem = fmt.Sprintf("it has not answered within %v", limit)
 	case got.err != nil:

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,16 +21,22 @@ func tryServer(ctx context.Context, r setup.Registration) *setup.Answer {
 	hint := `"skills setup" writes the entry anew`
 	var stderr output
 	start := time.Now()
-	transport, err := transportTo(ctx, r, &stderr)
+	bearer := new(bearing)
+	transport, err := transportTo(ctx, r, bearer, &stderr)
 	tools := 0
 	if err == nil {
 		tools, err = list(ctx, transport)
 	}
-	if r.URL != "" {
+	refused := bearer.refused.Load()
+	if refused != nil {
+		hint = elsewhere(*refused)
+	} else if r.URL != "" {
 		hint = elsewhere(fmt.Sprint(err))
 	}
 	a := &setup.Answer{TookMS: time.Since(start).Milliseconds(), Tools: tools, Hint: hint}
 	switch {
+	case refused != nil:
+		a.Problem, a.Refused = *refused, true
 	case ctx.Err() != nil:
 		a.Problem = fmt.Sprintf("it has not listed its tools within %v%s", limit, stderr.printed())
 	case err != nil:
@@ -45,6 +52,8 @@ func tryServer(ctx context.Context, r setup.Registration) *setup.Answer {
 // elsewhere returns what to do about a server with a URL that does not answer as it should.
 func elsewhere(problem string) string {
 	switch {
+	case isRefusal(problem):
+		return "ask whoever runs the server for a token, and set it where the client starts"
 	case strings.Contains(problem, "environment variable"):
 		return "set the variable where the client starts"
 	case strings.Contains(problem, "unknown authority"):
@@ -54,14 +63,13 @@ func elsewhere(problem string) string {
 }
 
 // transportTo returns the way to a server, which it starts or which has a URL.
-func transportTo(ctx context.Context, r setup.Registration, stderr io.Writer) (mcp.Transport, error) {
+func transportTo(ctx context.Context, r setup.Registration, bearer *bearing, stderr io.Writer) (mcp.Transport, error) {
 	if r.URL == "" {
 		cmd := exec.CommandContext(ctx, r.Words[0], r.Words[1:]...)
 		cmd.Env, cmd.Stderr = environ(r.Environ...), stderr
 		cmd.WaitDelay = time.Second
 		return &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}, nil
 	}
-	bearer := &bearing{}
 	if name := r.TokenEnv; name != "" {
 		var err error
 		if bearer.token, err = endpoint.ReadKey(name, true); err != nil {
@@ -72,15 +80,23 @@ func transportTo(ctx context.Context, r setup.Registration, stderr io.Writer) (m
 	return &mcp.StreamableClientTransport{Endpoint: r.URL, HTTPClient: &client, DisableStandaloneSSE: true, MaxRetries: -1}, nil
 }
 
-// bearing adds a token to requests; "" adds none.
-type bearing struct{ token string }
+// bearing adds a token to requests; "" adds none. It notes that a server refuses it.
+type bearing struct {
+	token   string
+	refused atomic.Pointer[string] // what to say of it
+}
 
 func (b *bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 	if b.token != "" {
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", "Bearer "+b.token)
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	a, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && endpoint.Refused(a.StatusCode) {
+		text := fmt.Sprintf("%s%s: status %d", endpoint.RefusedBy, r.URL.Host, a.StatusCode)
+		b.refused.Store(&text)
+	}
+	return a, err
 }
 
 // list returns how many tools a server has.
