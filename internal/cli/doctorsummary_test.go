@@ -57,6 +57,25 @@ func TestSummaryFits(t *testing.T) {
 			if !strings.Contains(text, cut(s.Group.Title(), c.width)) {
 				t.Errorf("%+v: no group %s in\n%s", c, s.Group, text)
 			}
+			if _, lines, ok := strings.Cut(text, "\n"+cut(headingOf(s), c.width)+"\n"); ok && c.width >= 80 {
+				shown := 0
+				for line := range strings.Lines(lines) {
+					var more int
+					if n, _ := fmt.Sscanf(strings.ReplaceAll(line, ",", ""), "  … and %d more", &more); n == 1 {
+						shown += more
+						break
+					}
+					if !strings.HasPrefix(line, "  ") {
+						break
+					}
+					if !strings.HasPrefix(line, "   ") { // else it goes on
+						shown++
+					}
+				}
+				if shown != len(s.Rows) {
+					t.Errorf("%+v: of %s %d rows are shown or counted, not %d, in\n%s", c, s.Group, shown, len(s.Rows), text)
+				}
+			}
 			if n := " (" + count(s.Skills, "skill") + ")\n"; s.Skills > 0 && c.width >= 80 && !strings.Contains(text, n) {
 				t.Errorf("%+v: no%q in\n%s", c, n, text)
 			}
