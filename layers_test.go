@@ -64,7 +64,7 @@ var layers = map[string][]string{
 	"install/git":         {"skill", "internal/regular", "internal/words", "internal/tidy"},
 	"install/remote":      {"skill", "source", "install/git", "install/unpack", "internal/atomicfile", "internal/regular", "internal/tidy", "internal/endpoint"},
 	"install/unpack":      {"skill", "internal/regular", "internal/tidy"},
-	"internal/evals":      {"agent", "contextprovider", "proposal", "search", "skill", "internal/words", "internal/figures", "internal/tidy"},
+	"internal/evals":      {"contextprovider", "search", "skill", "internal/words", "internal/figures"},
 	"internal/hook":       {".", "contextprovider", "internal/api", "internal/client", "internal/endpoint", "internal/hook/event", "internal/session", "internal/tidy", "search", "usage"},
 	"internal/hook/event": {"internal/client", "internal/intent", "internal/lazyregexp"},
 	"internal/serve":      {},

@@ -64,7 +64,6 @@ func TestHelpNamesFields(t *testing.T) {
 		"call":    callResult{},
 		"test":    skilltest.Outcome{},
 		"try":     tried{},
-		"evals":   evalsWritten{},
 
 		"web":        webResult{},
 		"well-known": wellknown.Result{}, "publish": wellknown.Result{},

@@ -25,7 +25,6 @@ similar ones. Here each of them is tried as if it were none.
   skills evals                the same for all skills, with measures
   skills evals FOLDER         the same for the skills in a folder, and no others
                               but those of --root
-  skills evals --write NAME   let your model write prompts for a skill
   skills doctor NAME          where does another skill win a prompt? Also FOLDER
 
 Of a skill, and in what doctor says, phrases of prompts that fail are proposed
@@ -39,69 +38,40 @@ a skill are offered it, --min-rank .8 if the skill ranks first for fewer than
 80 %. A file of evals that is malformed fails too: the message has its line.
 Where no skill has evals, that fails unless --allow-none is given.
 
---write asks the model of "skills chat" (--base-url, --model and --key-env, or
-your configuration) for prompts: for NAME, or for up to --limit skills that have
-none that can be used. The start of each SKILL.md (8,000 characters) goes to
-that server and nowhere else. What comes back, six prompts that need the skill
-and two near misses, is a proposal to add a file to evals; existing files stay.
-Nothing changes until you have read and approved it ("skills proposals").
-Prompts that name the skill, are there already or have over 300 characters are
-left out. So are, without NAME, skills for which a proposal waits, and skills
-that cannot be changed where they are, because they are compiled in or fetched.
-Without NAME it asks on a terminal before it sends anything, unless --yes is
-given.
+Whoever writes a skill writes its evals; the skill writing-skills, which this
+program brings, tells an agent how.
 
 The other flags are for all skills, or for those of FOLDER. What a program reads
 is explained by "skills help try" (of one skill) and "skills help bench" (of
 all).
 
-With --write, --json prints an object with
-  written    a list of skill, proposal (its ID), state (open; or rejected if
-             the same was rejected before), file (that it adds), prompts (a list
-             of prompt and should_trigger), left_out (prompt, reason), locked
-             (why the skill cannot be changed where it is), error (why there is
-             no proposal)
-  left       number of further skills without evals that can be used
-
 Exit status: 1 if a file of evals cannot be used, no skill has evals, or less is
-reached than --min-offered or --min-rank want; with --write, if there is no
-proposal for one of the skills.`
+reached than --min-offered or --min-rank want.`
 
 func newEvalsCommand(e env) *cobra.Command {
 	b := benchFlags{fromEvals: true, seed: 1, gate: new(evalsGate)}
-	var w evalWriting
 	var none bool
-	writing := w.flags()
 	cmd := &cobra.Command{
 		Use:               "evals [NAME|FOLDER]",
 		Short:             "Try skills with the prompts of their authors",
 		Long:              evalsHelp,
-		Example:           "  skills evals pdf-forms\n  skills evals --all\n  skills evals ./skills --min-offered .9\n  skills evals --write pdf-forms",
+		Example:           "  skills evals pdf-forms\n  skills evals --all\n  skills evals ./skills --min-offered .9",
 		Args:              args(0, 1),
 		ValidArgsFunction: arguments(anyText(), e.ofCatalog(skillNames).orFile()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := e.session(cmd)
-			err := errors.Join(b.check(s.json), b.gate.check(), w.check())
+			err := errors.Join(b.check(s.json), b.gate.check())
 			if s.only(args) {
 				args = nil
 			}
 			cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-				writes := writing.Lookup(f.Name) != nil
-				switch {
-				case !f.Changed:
-				case writes && !w.on:
-					err = fmt.Errorf("--%s is for --write", f.Name)
-				case !writes && w.on:
-					err = fmt.Errorf("--%s measures evals; leave it or --write out", f.Name)
-				case len(args) == 1 && (!writes || f.Name == "limit"):
+				if f.Changed && len(args) == 1 {
 					err = fmt.Errorf("--%s is for the evals of all skills; leave it or NAME out: there is no folder %s", f.Name, args[0])
 				}
 			})
 			switch {
 			case err != nil:
 				return &usageError{cmd.CommandPath(), err}
-			case w.on:
-				return w.run(cmd.Context(), s, cmd.CommandPath()+" --write", args)
 			case len(args) == 1:
 				return orFolder(trySkill(cmd.Context(), s, args[0]))
 			}
@@ -120,7 +90,6 @@ func newEvalsCommand(e env) *cobra.Command {
 	f.BoolVar(&none, "allow-none", false, "exit with 0 if no skill has evals")
 	b.level.flags(cmd)
 	b.embedderFlag(cmd)
-	f.AddFlagSet(writing)
 	return cmd
 }
 

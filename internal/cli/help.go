@@ -96,6 +96,8 @@ func flagError(cmd *cobra.Command, err error) error {
 // gone says what to do instead of a flag that older versions had; nil means that there was none.
 func gone(flag string) error {
 	switch flag {
+	case "evals --write", "evals --limit", "evals --yes", "evals --model", "evals --base-url", "evals --key-env":
+		return fmt.Errorf("%s is no more: let your agent write evals, with the skill writing-skills, and check them with \"skills evals NAME\"", flag)
 	case "embed --detect", "embed --port", "bench --port", "evals --port":
 		return fmt.Errorf(`%s is no more: name your server in the configuration, as "embedder: {openai: {base_url: \"http://127.0.0.1:11434/v1\", model: NAME, key_env: \"-\"}}"`, flag)
 	}

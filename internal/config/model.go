@@ -9,7 +9,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
-// A Model is the model that "skills chat" and "skills evals --write" ask. Nothing is sent to
+// A Model is the model that "skills chat" asks. Nothing is sent to
 // a server that nobody named, so BaseURL has no default.
 type Model struct {
 	BaseURL string // address up to and including "/v1"; "" means none

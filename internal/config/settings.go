@@ -50,7 +50,7 @@ type Settings struct {
 	Wording    struct{ Certain, Likely, Possible string } // see contextprovider.Wording
 	Form       string                                     // of blocks, one of Forms; "" means the default of each block
 	Reranker   *Reranker                                  // nil means none
-	Model      Model                                      // that "skills chat" and "skills evals --write" ask
+	Model      Model                                      // that "skills chat" asks
 
 	Registries []registries.Registry // that searches ask if somebody says so; nil means none
 

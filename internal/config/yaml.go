@@ -105,7 +105,7 @@ func (p *parser) personal() keys {
 		"wording":     p.section("wording", wordingKeys(s)).doc("what a model is told of the best skill; {name} is its name", nil),
 		"form":        choice(&s.Form, Forms()).doc("of skills in a block", nil),
 		"reranker":    reranker(&s.Reranker).doc("a server that orders the best candidates anew", "none"),
-		"model":       p.section("model", modelKeys(&s.Model)).doc("the model that \"skills chat\" and \"skills evals --write\" ask", nil),
+		"model":       p.section("model", modelKeys(&s.Model)).doc("the model that \"skills chat\" asks", nil),
 		"order":       order(&s.Order).doc("of sources, the first wins; those that are missing follow in the default order", source.Groups()),
 		"install_dir": p.path(&s.InstallDir).doc("folder of installed skills, instead of one in your data folder", nil),
 		"user_dir":    p.path(&s.UserDir).doc("folder with your skills, instead of the usual ones in your home", nil),

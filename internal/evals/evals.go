@@ -1,5 +1,5 @@
-// Package evals reads the prompts that authors keep beside a skill to try it, says how each
-// of them fares in a catalog, and lets a model write proposals of more.
+// Package evals reads the prompts that authors keep beside a skill to try it, and says how each
+// of them fares in a catalog.
 //
 // The one rule: it only asks and tells; package skill knows where the files of evals are and
 // what they look like.
