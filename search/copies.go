@@ -146,7 +146,3 @@ func (r *retrieval) copyOf(i int) (kept int, ok bool) {
 	}
 	return 0, false
 }
-
-func without(list []int, i int) []int {
-	return slices.DeleteFunc(slices.Clone(list), func(j int) bool { return j == i })
-}
