@@ -140,32 +140,36 @@ func exists(path string) bool {
 // atOnce is how many roots are fetched at a time, so that a slow one delays no other.
 const atOnce = 8
 
-// FetchDue fetches the roots that are due, or all of them, several at a time, and calls progress,
-// unless it is nil, before and after each. Its error joins the errors of all roots that could not be fetched. It
-// waits for other processes that fetch the same roots, and then does not fetch these again.
-func FetchDue(ctx context.Context, roots []Root, all bool, progress func(done, due int)) error {
-	began := time.Now()
-	due := slices.DeleteFunc(slices.Clone(roots), func(r Root) bool { return !all && !Due(r, began) })
-	if progress == nil {
-		progress = func(int, int) {}
+// Each calls fetch for each index of a list of roots, several at a time, and progress, unless it is nil, before the first and after each.
+func Each(n int, progress func(done, all int), fetch func(i int)) {
+	if n > 0 && progress != nil {
+		progress(0, n)
 	}
-	if len(due) > 0 {
-		progress(0, len(due))
-	}
-	errs := make([]error, len(due))
-	ended, turns := make(chan struct{}, len(due)), make(chan struct{}, atOnce)
-	for i, r := range due {
+	ended, turns := make(chan struct{}, n), make(chan struct{}, atOnce)
+	for i := range n {
 		go func() {
 			turns <- struct{}{}
-			_, errs[i] = fetch(ctx, r, briefly, func(s *State) bool { return s.TriedAt.Before(began) && (all || s.due(r, began)) })
+			fetch(i)
 			<-turns
 			ended <- struct{}{}
 		}()
 	}
-	for i := range due {
-		<-ended
-		progress(i+1, len(due))
+	for i := range n {
+		if <-ended; progress != nil {
+			progress(i+1, n)
+		}
 	}
+}
+
+// FetchDue fetches the roots that are due, or all of them, see Each. Its error joins the errors of all
+// roots that could not be fetched. It waits for other processes that fetch the same roots, and then does not fetch these again.
+func FetchDue(ctx context.Context, roots []Root, all bool, progress func(done, due int)) error {
+	began := time.Now()
+	due := slices.DeleteFunc(slices.Clone(roots), func(r Root) bool { return !all && !Due(r, began) })
+	errs := make([]error, len(due))
+	Each(len(due), progress, func(i int) {
+		_, errs[i] = fetch(ctx, due[i], briefly, func(s *State) bool { return s.TriedAt.Before(began) && (all || s.due(due[i], began)) })
+	})
 	return errors.Join(errs...)
 }
 

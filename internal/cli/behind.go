@@ -124,7 +124,7 @@ func asksHere(st setup.Status) bool {
 }
 
 // indexArgs returns the arguments with which this program indexes in the background.
-func (s *session) indexArgs(db, lock string) ([]string, error) {
+func (s *session) indexArgs(db, lock, place string) ([]string, error) {
 	flags, err := s.flags()
-	return append(flags, "--db", db, "--quiet", "index", "--lock", lock), err
+	return append(flags, "--db", db, "--quiet", "index", "--lock", lock, "--place", place), err
 }

@@ -53,7 +53,8 @@ second; "skills" tells how many there were. A project that was never seen starts
 from the index of another one: until its folders have been read, answers say
 that they are from a part of the catalog. When the index is not up to date, or
 does not know yet how prompts that need no skill rank in it, the hook starts
-"skills index" in the background.
+"skills index" in the background. Two to four of these run at a time on a
+machine, as it has processors; the others wait for their turn.
 
 With --url the prompt goes to a server ("skills mcp --http"), with what the
 session was offered and the start of its last request. The server has two thirds

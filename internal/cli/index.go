@@ -9,13 +9,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/figures"
+	"github.com/repertoire-skills/repertoire/internal/slots"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -65,7 +65,7 @@ type indexRun struct {
 
 func newIndexCommand(e env) *cobra.Command {
 	o := indexRun{due: true}
-	var lock string
+	var lock, place string
 	cmd := &cobra.Command{
 		Use:     "index",
 		Short:   "Bring the catalog up to date",
@@ -78,7 +78,7 @@ func newIndexCommand(e env) *cobra.Command {
 				return &usageError{cmd.CommandPath(), errors.New("--watch and --json do not go together")}
 			}
 			if lock != "" {
-				return indexLocked(cmd.Context(), s, lock)
+				return indexLocked(cmd.Context(), s, lock, place)
 			}
 			return runIndex(cmd.Context(), s, o)
 		},
@@ -89,24 +89,31 @@ func newIndexCommand(e env) *cobra.Command {
 	cmd.Flags().BoolVar(&o.watch, "watch", false, "stay running and rescan on the configured schedule")
 	cmd.Flags().BoolVar(&o.without, "no-contextual", false, "do not wait for the encoder; programs that stay running, hooks and the next index go on")
 	cmd.Flags().StringVar(&lock, "lock", "", "do nothing while another process holds the lock `file`")
+	cmd.Flags().StringVar(&place, "place", "", "with --lock: hold this `file` too, and wait for a slot beside it")
 	cmd.Flags().MarkHidden("lock") // for the process that a hook starts
+	cmd.Flags().MarkHidden("place")
 	return cmd
 }
 
-// indexLocked is index for one process at a time.
-func indexLocked(ctx context.Context, s *session, name string) error {
-	lock := flock.New(name, flock.SetPermissions(0o600))
-	// The process that started this one may hold the lock for another moment.
-	wait, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	_, err := lock.TryLockContext(wait, 10*time.Millisecond)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return nil
+// indexLocked is index in the background: for one process at a time, and a bounded number for all catalogs.
+func indexLocked(ctx context.Context, s *session, lock, place string) error {
+	for _, file := range []string{lock, place} {
+		if file == "" {
+			continue
+		}
+		held, err := slots.Take(ctx, file)
+		if held == nil {
+			return err
+		}
+		defer held.Close()
 	}
-	if err != nil {
-		return fmt.Errorf("locking %s: %w", name, err)
+	if place != "" {
+		turn, err := slots.Turn(ctx, filepath.Dir(place))
+		if turn == nil {
+			return err
+		}
+		defer turn.Close()
 	}
-	defer lock.Close()
 	s.lastGood = true // as the hook that started this process
 	return runIndex(ctx, s, indexRun{})
 }

@@ -13,7 +13,8 @@ import (
 )
 
 const rootUpdateHelp = `Update fetches the roots of your configuration that are elsewhere, whether or not
-they are due: repositories, archives and sites. Without LABEL it fetches all. A
+they are due: repositories, archives and sites. Without LABEL it fetches all,
+several at a time; a root has an hour. A
 root whose ref is a branch, or that has none, is then at the newest commit.
 
 Beside the folder of each root, in your data folder, a file with the same name
@@ -61,12 +62,15 @@ func updateRoots(ctx context.Context, s *session, labels []string) error {
 	}
 	result := rootUpdateResult{Roots: []updatedRoot{}}
 	failed := false
-	for _, r := range roots {
-		changed, err := remote.Fetch(ctx, r)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		one := updatedRoot{Label: r.Label, Path: r.Path, Changed: changed}
+	changed, errs := make([]bool, len(roots)), make([]error, len(roots))
+	bar := s.progress("fetching", 1)
+	remote.Each(len(roots), bar.set, func(i int) { changed[i], errs[i] = remote.Fetch(ctx, roots[i]) })
+	bar.done()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for i, r := range roots {
+		one, err := updatedRoot{Label: r.Label, Path: r.Path, Changed: changed[i]}, errs[i]
 		if state, stateErr := remote.ReadState(r.Path); stateErr == nil {
 			one.From, one.Ref, one.Commit, one.FetchedAt = state.From, state.Ref, state.Commit, state.FetchedAt
 			one.FailedSince, one.Refused = state.FailedSince, state.Refused

@@ -9,13 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"time"
 
-	"github.com/gofrs/flock"
+	"github.com/repertoire-skills/repertoire/internal/slots"
 )
-
-// pause is how long no further index is started after one, which may fail each time.
-const pause = 10 * time.Second
 
 // lockFile returns the file that a process locks while it indexes into db in the background.
 func lockFile(state, db string) string {
@@ -24,16 +20,7 @@ func lockFile(state, db string) string {
 }
 
 // Indexing reports whether a process that a hook started indexes into db now.
-func Indexing(state, db string) bool {
-	name := lockFile(state, db)
-	if _, err := os.Stat(name); err != nil {
-		return false
-	}
-	lock := flock.New(name, flock.SetPermissions(0o600))
-	ok, err := lock.TryRLock()
-	lock.Close()
-	return !ok && err == nil
-}
+func Indexing(state, db string) bool { return slots.Held(lockFile(state, db)) }
 
 // A Background is how a process is started that indexes a catalog.
 type Background struct {
@@ -41,36 +28,45 @@ type Background struct {
 	Dir   string // of the project; "" means the working folder
 	DB    string // file of the catalog
 	// Args returns the arguments with which this program indexes the catalog in the file db while
-	// it holds a lock.
-	Args func(db, lock string) ([]string, error)
+	// it holds a lock and a place.
+	Args func(db, lock, place string) ([]string, error)
 	Log  *slog.Logger // nil means the log of hooks
+	Once func() bool  // asked last, whether to start; nil means yes
 }
 
-// Start starts the process, unless one indexes or did a moment ago. The process does not get the
-// pipes that the client gave this one: the client waits until all processes have closed them.
+// Start starts the process, unless one indexes or did a moment ago: it may fail each time. It does not if too many
+// wait to index other catalogs; a later prompt asks again.
 func (b *Background) Start() error {
 	if b.State == "" {
 		return errors.New("there is no state folder")
 	}
-	logger := cmp.Or(b.Log, slog.New(slog.NewTextHandler(logIn(b.State), nil)))
-	name := lockFile(b.State, b.DB)
+	b.Log = cmp.Or(b.Log, slog.New(slog.NewTextHandler(logIn(b.State), nil)))
 	if err := os.MkdirAll(b.State, 0o700); err != nil {
 		return err
 	}
-	before, statErr := os.Stat(name)
-	lock := flock.New(name, flock.SetPermissions(0o600))
-	if ok, err := lock.TryLock(); !ok || err != nil {
-		return err // a process is at it
-	}
-	defer lock.Close()
-	now := time.Now()
-	// A clock that was put back leaves a time in the future: that was not a moment ago.
-	if statErr == nil && now.Sub(before.ModTime()).Abs() < pause {
-		return nil
-	}
-	if err := os.Chtimes(name, now, now); err != nil {
+	lock, err := slots.New(lockFile(b.State, b.DB))
+	if lock == nil {
 		return err
 	}
+	place, err := slots.Place(b.State)
+	switch {
+	case place == nil:
+		if err == nil {
+			b.Log.Info("too many indexes wait for their turn; a later prompt starts this one")
+		}
+		return errors.Join(err, lock.Free())
+	case b.Once != nil && !b.Once():
+		return errors.Join(place.Free(), lock.Free())
+	}
+	if err := b.start(lock.Path(), place.Path()); err != nil {
+		return errors.Join(err, place.Free(), lock.Close())
+	}
+	return errors.Join(place.Close(), lock.Close())
+}
+
+// start starts the process. It does not get the pipes that the client gave this one: the client
+// waits until all processes have closed them.
+func (b *Background) start(lock, place string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -80,7 +76,7 @@ func (b *Background) Start() error {
 		return err
 	}
 	defer log.Close()
-	args, err := b.Args(b.DB, name)
+	args, err := b.Args(b.DB, lock, place)
 	if err != nil {
 		return err
 	}
@@ -91,8 +87,8 @@ func (b *Background) Start() error {
 		return err
 	}
 	if err := yield(cmd); err != nil {
-		logger.Debug("the index keeps its priority", "error", err)
+		b.Log.Debug("the index keeps its priority", "error", err)
 	}
-	logger.Info("index started in the background", "process", cmd.Process.Pid)
+	b.Log.Info("index started in the background", "process", cmd.Process.Pid)
 	return cmd.Process.Release()
 }

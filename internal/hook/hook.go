@@ -22,6 +22,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/session"
+	"github.com/repertoire-skills/repertoire/internal/slots"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/usage"
@@ -66,8 +67,8 @@ type Call struct {
 	// Open opens the catalog of a project for an agent; nil means all agents.
 	Open func(context.Context, Opening) (Catalog, *repertoire.Agent, error)
 	// Index returns the arguments with which this program indexes the catalog in
-	// the file db while it holds a lock; nil means that nothing is indexed.
-	Index func(db, lock string) ([]string, error)
+	// the file db while it holds a lock and a place; nil means that nothing is indexed.
+	Index func(db, lock, place string) ([]string, error)
 	// Usage returns the log of the use of skills, nil if the user wants none.
 	Usage func(dir string) *usage.Log
 	// Command returns how a model calls this program for the catalog.
@@ -121,7 +122,13 @@ type run struct {
 	result Result
 	// stale is the catalog that should be indexed and calibrated in the background; nil
 	// means none.
-	stale atomic.Pointer[string]
+	stale atomic.Pointer[stale]
+}
+
+// stale is a catalog that should be indexed.
+type stale struct {
+	db   string
+	once func() bool // whether its session has not asked for that yet; nil means each time
 }
 
 // patience is how long a hook waits for a client that is slow to write the event. Setup
@@ -144,8 +151,8 @@ func Run(ctx context.Context, c Call) Result {
 	r.end = start.Add(c.Deadline - c.Deadline/10)
 	result := r.respond(ctx, data)
 	result.Took = time.Since(start)
-	if db := r.stale.Load(); db != nil && r.Index != nil {
-		b := Background{r.state, r.dir, *db, r.Index, r.log}
+	if s := r.stale.Load(); s != nil && r.Index != nil {
+		b := Background{State: r.state, Dir: r.dir, DB: s.db, Args: r.Index, Log: r.log, Once: s.once}
 		if err := b.Start(); err != nil {
 			r.log.Error("starting an index in the background", "error", err)
 		}
@@ -337,9 +344,11 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 	}
 	r.result.Block = &block
 	r.noteOffer(e, agent, &block)
-	if (block.Background.Due || block.Unencoded) && r.memory.First(ctx, e.Session, "completing the catalog in the background") {
-		db := c.Path() // which takes seconds, so not here
-		r.stale.Store(&db)
+	if block.Background.Due || block.Unencoded { // which takes seconds, so not here
+		once := func() bool {
+			return r.memory.First(context.WithoutCancel(ctx), e.Session, "completing the catalog in the background")
+		}
+		r.stale.CompareAndSwap(nil, &stale{c.Path(), once})
 	}
 	return block.Text, nil
 }
@@ -384,12 +393,11 @@ func (r *run) ready(ctx context.Context, c Catalog) (bool, error) {
 	if c.Owner().Glance(ctx, time.Millisecond).Current {
 		return true, nil
 	}
-	db := c.Path()
-	r.stale.Store(&db)
+	r.stale.Store(&stale{db: c.Path()})
 	if usable, err := c.Owner().Usable(ctx); err != nil || !usable {
 		return false, err
 	}
-	if copied := c.Shared(); copied.State != "" && time.Since(copied.Heard).Abs() < pause {
+	if copied := c.Shared(); copied.State != "" && time.Since(copied.Heard).Abs() < slots.Pause {
 		r.stale.Store(nil) // nothing but a prompt a moment ago would be older
 		return true, nil
 	}

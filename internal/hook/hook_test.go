@@ -57,7 +57,7 @@ func (p *place) index(t *testing.T) {
 func (p *place) call(arg, event string, stdout io.Writer) hook.Call {
 	return hook.Call{Arg: arg, Deadline: time.Minute, Stdin: strings.NewReader(event), Stdout: stdout, Verbose: io.Discard,
 		Getenv: func(string) string { return "" }, StateDir: func() (string, error) { return p.state, nil }, Open: p.open,
-		Index:   func(string, string) ([]string, error) { return nil, errors.New("no index here") },
+		Index:   func(_, _, _ string) ([]string, error) { return nil, errors.New("no index here") },
 		Command: func() string { return "skills" }, Waiting: func(string) int { return 0 }}
 }
 
