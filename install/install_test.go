@@ -373,11 +373,11 @@ func TestLinkedSkills(t *testing.T) {
 		}
 	}
 	in := installer(t, nil)
-	r, err := in.Install(t.Context(), Request{Source: url, Skills: []string{"dog", "owl"}}, &caller{})
+	_, err := in.Install(t.Context(), Request{Source: url, Skills: []string{"dog", "owl"}}, &caller{})
 	must.Do(t, err)
 	must.Write(t, filepath.Join(repo, "shared", "other.md"), "changed")
 	record(t, repo, "not in a skill")
-	if r, err = in.Update(t.Context(), Order{}, &caller{}); err != nil || summary(r) != "dog unchanged, owl unchanged" {
+	if r, err := in.Update(t.Context(), Order{}, &caller{}); err != nil || summary(r) != "dog unchanged, owl unchanged" {
 		t.Errorf("%s, %v", summary(r), err)
 	}
 	must.Write(t, filepath.Join(repo, "shared", "deep", "lib.py"), "x=2")

@@ -35,7 +35,7 @@ than a moment ("skills doctor") is not checked.
             server (the host that it asks, if it does not ask this machine),
             off (file and setting with which it runs no hook), lost (what setup
             wrote and somebody else has removed: kind, scope, file), refused
-            (time and text: the server did not accept the token, in the last day)
+            (time and text: the server took no token of yours in the last day)
   skills    number of offered skills, or of found ones while nothing is indexed
   held      number of further skills, such as shadowed and disabled ones
   sources   places with skills, the first wins: source (its label), kind,
