@@ -382,7 +382,7 @@ func TestLinkedSkills(t *testing.T) {
 	}
 	must.Write(t, filepath.Join(repo, "shared", "deep", "lib.py"), "x=2")
 	record(t, repo, "what dog has a link to")
-	if r, err = in.Update(t.Context(), Order{}, &caller{}); err != nil || summary(r) != "dog update, owl unchanged" || !strings.Contains(r.Changes[0].Diff, "+x=2") {
+	if r, err := in.Update(t.Context(), Order{}, &caller{}); err != nil || summary(r) != "dog update, owl unchanged" || !strings.Contains(r.Changes[0].Diff, "+x=2") {
 		t.Errorf("%s, %v", summary(r), err)
 	}
 	clean(t, in, "dog", "owl")
