@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -259,10 +260,15 @@ func TestFloodOfAnswers(t *testing.T) {
 		t.Skip("floods a server for minutes; REPERTOIRE_LONG=1 asks for it")
 	}
 	const mb = 1_000_000
-	nonsense := []byte(`{"results":[` + strings.Repeat("1,", 2*mb-20) + `1]}`)
+	// What costs most to read of what is not too long to be read.
+	nonsense := []string{
+		`{"results":[` + strings.Repeat("1,", mb/2) + `1]}`, `{"results":[` + strings.Repeat("{},", mb/3) + `{}]}`, `{"results":[],"referrals":[` + strings.Repeat("{},", mb/3) + `{}]}`,
+		`{"results":[` + strings.Repeat(`{"identifier":"urn:air:a.example:c","tags":[`+strings.Repeat(`"",`, 80_000)+`""]},`, 4) + `{}]}`,
+	}
+	var asked atomic.Int64
 	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		w.Write(nonsense)
+		io.WriteString(w, nonsense[asked.Add(1)%int64(len(nonsense))])
 	}))
 	t.Cleanup(registry.Close)
 	s := serveFlooded(t, func(home, skills string) {
@@ -289,6 +295,7 @@ func TestFloodOfAnswers(t *testing.T) {
 	}{
 		{"archives", 5 * mb, at(archive)},
 		{"manifests", 100_000, at("/.well-known/ard.json")},
+		{"indexes", 100, at("/skill/big/.well-known/agent-skills/index.json")},
 		{"files", 20_000, callWith("read_skill_resource", "", "id", "big", "path", "references/1.md")},
 		{"sections", 1000, callWith("search_skill_files", "query", "id", "big")},
 		{"lists", 1000, callWith("list_skills", "")},

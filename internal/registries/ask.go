@@ -17,8 +17,9 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/endpoint"
 )
 
-// maxAnswer is how many bytes of an answer are read: fifty skills take some fifty thousand.
-const maxAnswer = 4 << 20
+// maxAnswer is how many bytes of an answer are read: fifty skills take some fifty thousand. A server has
+// several of them in memory at a time.
+const maxAnswer = 1 << 20
 
 // A call asks one registry.
 type call struct {

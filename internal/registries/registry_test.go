@@ -144,7 +144,7 @@ func TestReferrals(t *testing.T) {
 func TestBad(t *testing.T) {
 	_, good := start(t, "clawhub")
 	for mode, want := range map[string]string{
-		registrytest.Slow: "it did not answer in time", registrytest.HTML: "it answers an HTML page", registrytest.Huge: "its answer has more than 4194304 bytes",
+		registrytest.Slow: "it did not answer in time", registrytest.HTML: "it answers an HTML page", registrytest.Huge: "its answer has more than 1048576 bytes",
 		registrytest.Broken: "500 Internal Server Error: out of [2J order", registrytest.Deep: "it answers something that is no JSON",
 		"dead": "nothing listens there", "401": "401 Unauthorized: no token (no key was sent)",
 	} {
