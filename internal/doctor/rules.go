@@ -205,6 +205,7 @@ var rules = []Rule{
 	{"skill-md-case", skill.Note, place, "A file is nearly named SKILL.md; it is no skill.", "Rename it to SKILL.md."},
 	{"stale", skill.Warning, breaks, "The catalog cannot be brought up to date.", "Make room, or make its folder writable."},
 	{"state", skill.Warning, settings, "Nothing can be remembered between prompts.", "Make the folder writable, or set REPERTOIRE_STATE."},
+	{"submodule", skill.Warning, confuses, "A submodule in the skill was not fetched, so its files are missing.", "Install the skill from the repository of the submodule too, or put the files into the skill."},
 	{"symlink-placeholder", skill.Error, refuses, "The SKILL.md is a symbolic link that was checked out as text.", "Check the repository out with core.symlinks=true, or copy the file."},
 	{"tar-header", skill.Error, refuses, "The SKILL.md is a header of a tar archive.", "Extract the archive with a tar that knows pax headers."},
 	{"text-before-frontmatter", skill.Error, refuses, "The frontmatter does not start on the first line.", "Remove what stands before it."},
