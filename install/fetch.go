@@ -129,8 +129,9 @@ func (in *Installer) fetchGit(ctx context.Context, st *stage, s *Source, w wish)
 	return f, remote.Checkout(ctx, r, f.commit, f.subs)
 }
 
-// fetchMoved sets the folders that an update needs: those of the skills, and if one is gone, those of all
-// skills with its name. Every SKILL.md is fetched to find them, as a folder need not have the name of its skill.
+// fetchMoved sets the folders that an update needs: those of its skills. If one of these is gone, it adds the
+// folders of all skills with its name. To find them it fetches every SKILL.md, because a folder need not have the
+// name of its skill.
 func (in *Installer) fetchMoved(ctx context.Context, r git.Repo, f *fetched, w wish) error {
 	f.subs = slices.Clone(w.subs)
 	gone := make(map[string]bool)

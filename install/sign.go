@@ -175,7 +175,7 @@ func (in *Installer) verifyTag(ctx context.Context, st *stage, r git.Repo, v git
 	if len(in.keys) == 0 {
 		return nil, nil
 	}
-	name, ok := strings.CutPrefix(v.Name, "refs/tags/")
+	name, ok := strings.CutPrefix(v.Name, git.Tags)
 	if !ok {
 		return nil, errors.New("trust.keys asks for a signature, and a branch or a commit has none; name a signed tag with --ref")
 	}

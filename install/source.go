@@ -53,7 +53,7 @@ func (s Source) String() string {
 
 // At returns a source at a ref that is named beside it; "" means none.
 func (s Source) At(ref string) (Source, error) {
-	short := func(ref string) string { return strings.TrimPrefix(strings.TrimPrefix(ref, heads), tags) + "/" }
+	short := func(ref string) string { return git.ShortRef(ref) + "/" }
 	at := cmp.Or(s.Page, s.Ref)
 	sub, ok := strings.CutPrefix(short(at), short(ref))
 	switch {
@@ -253,7 +253,7 @@ func isDomain(s string) bool {
 	return isHost(s) && len(top) > 2 && !strings.ContainsAny(top, "0123456789_-") && top != ".git"
 }
 
-// cleanSub returns the clean path of a folder in a source, given its path or that of its SKILL.md.
+// cleanSub returns the clean path of a folder in a source. sub is its path, or the path of its SKILL.md.
 func cleanSub(sub string) (string, error) {
 	sub = strings.Trim(sub, "/")
 	if name := path.Base(sub); isInstructions(name) {
@@ -323,12 +323,6 @@ func checkURL(u *url.URL) error {
 	return nil
 }
 
-// Where a repository has its branches and tags.
-const (
-	heads = "refs/heads/"
-	tags  = "refs/tags/"
-)
-
 // pages are how hosts show a folder or a SKILL.md in a browser: after the repository comes the
 // mark, and then REF/PATH. host is the only one that does so; "" means that many do. file means
 // that it is never a folder.
@@ -337,14 +331,14 @@ var pages = []struct {
 	file             bool
 }{
 	{mark: "-/tree"}, {mark: "-/blob"}, {mark: "-/raw", file: true}, // GitLab
-	{mark: "tree"}, {mark: "blob"}, {mark: "releases/tag", refs: tags},
-	{mark: "src/branch", refs: heads}, {mark: "src/tag", refs: tags}, {mark: "src/commit"}, // Forgejo
-	{mark: "raw/branch", refs: heads, file: true}, {mark: "raw/tag", refs: tags, file: true}, {mark: "raw/commit", file: true}, {mark: "raw", file: true},
+	{mark: "tree"}, {mark: "blob"}, {mark: "releases/tag", refs: git.Tags},
+	{mark: "src/branch", refs: git.Heads}, {mark: "src/tag", refs: git.Tags}, {mark: "src/commit"}, // Forgejo
+	{mark: "raw/branch", refs: git.Heads, file: true}, {mark: "raw/tag", refs: git.Tags, file: true}, {mark: "raw/commit", file: true}, {mark: "raw", file: true},
 	{host: "bitbucket.org", mark: "src"},
 	{host: "raw.githubusercontent.com", file: true},
 }
 
-// isInstructions reports whether a name is that of a SKILL.md.
+// isInstructions reports whether name is SKILL.md, in any case.
 func isInstructions(name string) bool { return strings.EqualFold(name, skill.FileNames[0]) }
 
 // parseWeb reads the URL of a repository, or of a page that shows a folder or a SKILL.md in it.
@@ -375,7 +369,7 @@ func parseWeb(u *url.URL) (Source, error) {
 	}
 	if i := slices.Index(parts, "_git"); i >= 0 && i+2 == len(parts) && (query.Has("version") || query.Has("path")) { // Azure DevOps
 		version, sub := query.Get("version"), strings.Trim(query.Get("path"), "/")
-		refs := map[string]string{"GB": heads, "GT": tags}[version[:min(2, len(version))]]
+		refs := map[string]string{"GB": git.Heads, "GT": git.Tags}[version[:min(2, len(version))]]
 		return pageOf(u, parts, refs, cmp.Or(version[min(2, len(version)):], "HEAD"), strings.Split(sub, "/"))
 	}
 	if n := len(parts); n > 2 && isInstructions(parts[n-1]) {

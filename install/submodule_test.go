@@ -97,8 +97,8 @@ func TestSubmodules(t *testing.T) {
 	clean(t, in, "cat", "ext")
 }
 
-// TestSubmodulesElsewhere: what is on another host or on this machine is not fetched; the skill is
-// refused, or what it lacks is told, with what to type.
+// TestSubmodulesElsewhere: a submodule on another host or on this machine is not fetched. A skill in it is
+// refused, and a skill around it is installed with a warning; both say what to type.
 func TestSubmodulesElsewhere(t *testing.T) {
 	_, url := hosted(t, map[string]string{"skills/far": "git@far.example:o/x.git", "skills/near": "/etc", "skills/cat/more": "file:///etc", "skills/run": "ext::sh -c x"})
 	in := installer(t, nil)

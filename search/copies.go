@@ -98,10 +98,9 @@ func (r *retrieval) families(scored []rank.Scored) map[int]*family {
 	return found
 }
 
-// ordered returns the skills of a family, the one that stands for it first: the one that is trusted
-// more, whichever fits the prompt better, since a fork that repeats the words of its original must
-// not replace it; then the one of the first source, the newer version, and the first folder: "pdf"
-// before "pdf-fork".
+// ordered returns the skills of a family, the one that stands for it first. Trust counts most, however
+// well the others fit the prompt: a fork that repeats the words of its original must not replace it. Then
+// come the first source, the newer version, and the first folder: "pdf" before "pdf-fork".
 func (r *retrieval) ordered(number int, skills []int) []int {
 	type key struct {
 		*trust

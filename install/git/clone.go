@@ -168,7 +168,7 @@ func (c *Clone) Branch(ctx context.Context, name, dir, message string, changes m
 	if err != nil {
 		return "", err
 	}
-	ref := "refs/heads/" + name
+	ref := Heads + name
 	if there, err := c.line(ctx, "", nil, "rev-parse", "--verify", "--quiet", ref); err == nil {
 		if has, err := c.line(ctx, "", nil, "rev-parse", there+"^{tree}"); err == nil && has == tree {
 			return there, nil
@@ -184,7 +184,7 @@ func (c *Clone) Branch(ctx context.Context, name, dir, message string, changes m
 
 // Push brings a branch to a remote.
 func (c *Clone) Push(ctx context.Context, remote, branch string) error {
-	out, err := c.run(ctx, "", nil, "push", "--porcelain", "--", remote, "refs/heads/"+branch)
+	out, err := c.run(ctx, "", nil, "push", "--porcelain", "--", remote, Heads+branch)
 	if _, said, ok := strings.Cut(out, "!\t"); err != nil && ok { // which refs, and why
 		said, _, _ = strings.Cut(said, "\n")
 		err = fmt.Errorf("git push: it was refused: %s", tidy.Line(said))

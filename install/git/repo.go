@@ -40,8 +40,8 @@ func (r Repo) Resolve(ctx context.Context, ref, page string) (Version, error) {
 	var names []string
 	for _, v := range all {
 		names = append(names, v.names()...)
-		if branch, ok := strings.CutPrefix(v.Ref, heads); ok {
-			names = append(names, tags+branch)
+		if branch, ok := strings.CutPrefix(v.Ref, Heads); ok {
+			names = append(names, Tags+branch)
 		}
 	}
 	refs, err := r.remote(ctx, names...)
@@ -72,9 +72,12 @@ func (r Repo) Resolve(ctx context.Context, ref, page string) (Version, error) {
 
 // Where a repository has its branches and tags.
 const (
-	heads = "refs/heads/"
-	tags  = "refs/tags/"
+	Heads = "refs/heads/"
+	Tags  = "refs/tags/"
 )
+
+// ShortRef returns the name of a branch or tag as people type it.
+func ShortRef(name string) string { return strings.TrimPrefix(strings.TrimPrefix(name, Heads), Tags) }
 
 // partings returns what a page may show, the longest ref first. No ref has very many parts.
 func partings(page string) (all []Version) {
@@ -97,15 +100,15 @@ func (v Version) names() []string {
 	case strings.HasPrefix(v.Ref, "refs/"):
 		return []string{v.Ref}
 	}
-	return []string{tags + v.Ref, heads + v.Ref}
+	return []string{Tags + v.Ref, Heads + v.Ref}
 }
 
 // short returns the ref as people name it, given all refs that it may be taken for.
 func (v Version) short(refs map[string]string) string {
-	if tag, ok := strings.CutPrefix(v.Ref, tags); ok {
+	if tag, ok := strings.CutPrefix(v.Ref, Tags); ok {
 		return tag
 	}
-	if branch, ok := strings.CutPrefix(v.Ref, heads); ok && refs[tags+branch] == "" {
+	if branch, ok := strings.CutPrefix(v.Ref, Heads); ok && refs[Tags+branch] == "" {
 		return branch
 	}
 	if v.Ref == "HEAD" {
@@ -135,7 +138,7 @@ func (r Repo) remote(ctx context.Context, names ...string) (map[string]string, e
 
 // unknown returns the error for a ref that the server does not have.
 func (r Repo) unknown(ctx context.Context, ref string) error {
-	refs, err := r.remote(ctx, tags+"*", heads+"*")
+	refs, err := r.remote(ctx, Tags+"*", Heads+"*")
 	if err != nil {
 		return err
 	}
@@ -145,7 +148,7 @@ func (r Repo) unknown(ctx context.Context, ref string) error {
 	var names []string
 	for name := range refs {
 		if !strings.HasSuffix(name, "^{}") {
-			names = append(names, strings.TrimPrefix(strings.TrimPrefix(name, heads), tags))
+			names = append(names, ShortRef(name))
 		}
 	}
 	slices.Sort(names)
@@ -245,8 +248,8 @@ func (r Repo) write(ctx context.Context, commit string, paths []string, t listin
 	return sum, err
 }
 
-// present returns those of some paths that a commit has, and the links on the way of the others, which it
-// adds to the listing of the paths.
+// present returns which of some paths a commit has. For a path that it lacks, it returns the link that stands
+// on the way to it, if there is one, and adds that to the listing.
 func (r Repo) present(ctx context.Context, commit string, paths []string, t *listing) (there []string, err error) {
 	var above []string
 	for _, name := range paths {

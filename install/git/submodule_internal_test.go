@@ -52,7 +52,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// FuzzBeside: whatever .gitmodules says, the URL begins as that of the repository, and so names its host.
+// FuzzBeside: whatever .gitmodules says, the URL of a submodule names the host of the repository.
 func FuzzBeside(f *testing.F) {
 	for _, said := range []string{"../x", "https://h/x", "git@h:x", "ext::x", "https://h@evil/x", "ssh://h/../x", "./../../x"} {
 		f.Add(said)

@@ -34,7 +34,8 @@ type floodedServer struct {
 	pid int
 }
 
-// serveFlooded serves the skills, and what prepare writes into their folder; home is that of the process.
+// serveFlooded starts a server of the 300 skills. Before that, prepare may write more skills and the settings
+// of the server, whose home folder is home.
 func serveFlooded(t *testing.T, prepare func(home, skills string), args ...string) floodedServer {
 	t.Helper()
 	dir := t.TempDir()

@@ -185,8 +185,8 @@ func TestOwnOfServer(t *testing.T) {
 	}
 }
 
-// TestSwitchedOff: what a person has switched off in a client is off for its model at every door, and
-// at no other: doors × settings × clients. A server on another machine is told by the hook.
+// TestSwitchedOff asks every door for every setting of every client: what a person has switched off in a client
+// is off for that client's model, and for nobody else. A server on another machine learns it from the hook.
 func TestSwitchedOff(t *testing.T) {
 	home := fixture(t)
 	must.Write(t, "config.yaml", "bundled: false\n")

@@ -51,7 +51,7 @@ func (e *stuckEmbedder) counts() (now, most, seen int) {
 }
 
 // TestHookWorktrees: hooks in many worktrees index a bounded number of them at a time, and answer meanwhile. The others
-// have their turn when one has ended. Who indexes himself waits for nobody.
+// have their turn when one has ended. "skills index", typed by a person, waits for none of them.
 func TestHookWorktrees(t *testing.T) {
 	home := fixture(t)
 	t.Setenv("XDG_STATE_HOME", filepath.Join(home, ".local/state"))

@@ -60,8 +60,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestServerSwitches: a server is told what is switched off in the client. One that does not know
-// such switches, and offers such a skill, is not believed.
+// TestServerSwitches: the hook tells a server what is switched off in the client. If an older server offers such
+// a skill all the same, its answer is not used.
 func TestServerSwitches(t *testing.T) {
 	p := newPlace(t)
 	p.index(t)

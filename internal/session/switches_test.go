@@ -10,8 +10,8 @@ import (
 	"github.com/repertoire-skills/repertoire/search"
 )
 
-// TestSwitches: a server is told what is off, in order and no more of it than it takes; what it does
-// not understand is off.
+// TestSwitches: a server is told what is off, in a fixed order and up to its bound. A switch that it does not
+// understand counts as off.
 func TestSwitches(t *testing.T) {
 	on := func(name string) search.Switch { return search.Switch{Names: name} }
 	off := func(name string) search.Switch { return search.Switch{Names: name, Use: search.Disabled} }
