@@ -116,16 +116,7 @@ func slugOf(origin string) string {
 	origin = strings.TrimSuffix(strings.TrimRight(filepath.ToSlash(origin), "/"), ".git")
 	parts := strings.FieldsFunc(origin, func(r rune) bool { return r == '/' || r == ':' || r == '@' })
 	text := words.NameKey(strings.Join(parts[max(0, len(parts)-2):], "-"))
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			b.WriteRune(r)
-		case !strings.HasSuffix(b.String(), "-"):
-			b.WriteByte('-')
-		}
-	}
-	slug := strings.Trim(b.String(), "-")
+	slug := strings.Join(strings.FieldsFunc(text, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') }), "-")
 	if slug = strings.Trim(slug[max(0, len(slug)-most):], "-"); !skill.IsPortableName(slug) {
 		return "other"
 	}

@@ -159,8 +159,8 @@ func (in *Installer) fetchMoved(ctx context.Context, r git.Repo, f *fetched, w w
 	return err
 }
 
-// miss finds out which of the submodules that are not there may be skills, given the paths of all
-// SKILL.md files, and returns both. The others count only if they lie inside of a skill.
+// miss moves from lacks to failed the submodules that are not there and may be skills, and returns the paths of
+// all SKILL.md files, with those that they would have. Those that stay in lacks lie inside of a skill.
 func (f *fetched) miss(w wish, files []string) ([]string, error) {
 	all := files
 	f.failed = make(map[string]error)
@@ -276,21 +276,6 @@ func (in *Installer) fetchRegistry(ctx context.Context, st *stage, s Source) (f 
 	return f, os.Rename(file, filepath.Join(f.dir, skill.FileNames[0]))
 }
 
-// below returns the folders of a source in which skills are searched, without links on the way.
-func (f fetched) below(subs []string) (real []string, err error) {
-	if len(subs) == 0 {
-		return []string{"."}, nil
-	}
-	for _, sub := range subs {
-		dir, err := unpack.Resolve(f.dir, sub)
-		if err != nil {
-			return nil, fmt.Errorf("the source has no folder %s: %w", sub, err)
-		}
-		real = append(real, dir)
-	}
-	return real, nil
-}
-
 // find finds the skills in some folders of a source; nil means all of it.
 func (f fetched) find(ctx context.Context, subs []string) ([]found, error) {
 	var all []found
@@ -299,16 +284,18 @@ func (f fetched) find(ctx context.Context, subs []string) ([]found, error) {
 			all = append(all, found{name, path.Base(name), err})
 		}
 	}
-	there := slices.DeleteFunc(slices.Clone(subs), func(sub string) bool { return f.failed[sub] != nil })
-	if len(there) == 0 && len(subs) > 0 {
-		return all, nil
-	}
-	subs, err := f.below(there)
-	if err != nil {
-		return nil, err
+	if len(subs) == 0 {
+		subs = []string{"."}
 	}
 	for _, sub := range subs {
-		list, problems, err := find(ctx, f.dir, sub)
+		if f.failed[sub] != nil {
+			continue
+		}
+		real, err := unpack.Resolve(f.dir, sub) // there may be links on the way
+		if err != nil {
+			return nil, fmt.Errorf("the source has no folder %s: %w", sub, err)
+		}
+		list, problems, err := find(ctx, f.dir, real)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/repertoire-skills/repertoire/source"
@@ -109,10 +110,10 @@ func (in *Installer) unknown(l *Lock) ([]string, error) {
 		}
 		return err
 	}
-	apart, err := filepath.Glob(filepath.Join(in.dir, source.ApartFolder, "*"))
+	apart, err := fs.Glob(os.DirFS(in.dir), source.ApartFolder+"/*")
 	err = cmp.Or(err, look(in.dir, ""))
 	for _, dir := range apart {
-		err = cmp.Or(err, look(dir, filepath.Base(dir)+"/"))
+		err = cmp.Or(err, look(filepath.Join(in.dir, filepath.FromSlash(dir)), path.Base(dir)+"/"))
 	}
 	return names, err
 }

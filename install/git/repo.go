@@ -212,20 +212,24 @@ func (r Repo) Checkout(ctx context.Context, commit string, paths []string) error
 		return err
 	}
 	modules, _, err := r.modules(ctx, commit, paths, &t, false)
+	if err != nil {
+		return err
+	}
 	for _, m := range modules {
+		if m.isUnused(t.skills) {
+			continue
+		}
+		if err := m.prepare(r.dir); err != nil {
+			return err
+		}
+		m.most = r.most - sum
+		n, err := m.write(ctx, m.commit, m.subs, m.has)
 		if err != nil {
 			return err
 		}
-		if m.most = r.most - sum; m.isUnused(t.skills) {
-			continue
-		}
-		if err = m.prepare(r.dir); err == nil {
-			var n int64
-			n, err = m.write(ctx, m.commit, m.subs, m.has)
-			sum += n
-		}
+		sum += n
 	}
-	return err
+	return nil
 }
 
 // write writes files and folders of a repository itself, given their listing, and returns their bytes.
@@ -251,22 +255,15 @@ func (r Repo) write(ctx context.Context, commit string, paths []string, t listin
 // present returns which of some paths a commit has. For a path that it lacks, it returns the link that stands
 // on the way to it, if there is one, and adds that to the listing.
 func (r Repo) present(ctx context.Context, commit string, paths []string, t *listing) (there []string, err error) {
-	var above []string
+	var missing []string
 	for _, name := range paths {
 		if t.trees[name] != "" || t.singles[name] {
 			there = append(there, name)
-			continue
-		}
-		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			above = append(above, dir)
+		} else {
+			missing = append(missing, name)
 		}
 	}
-	if len(above) == 0 {
-		return there, nil
-	}
-	slices.Sort(above)
-	args := append([]string{"ls-tree", "-z", commit, "--"}, slices.Compact(above)...)
-	err = r.each(ctx, 0, "", args, func(line string) error {
+	err = r.above(ctx, commit, missing, func(line string) error {
 		about, name, _ := strings.Cut(line, "\t")
 		if object, ok := strings.CutPrefix(about, linkMode); ok && !slices.Contains(there, name) {
 			there = append(there, name)
@@ -275,6 +272,22 @@ func (r Repo) present(ctx context.Context, commit string, paths []string, t *lis
 		return nil
 	})
 	return there, err
+}
+
+// above calls visit with what git lists of the folders that some paths lie in: those that are links or
+// submodules have no paths of their own in a commit.
+func (r Repo) above(ctx context.Context, commit string, paths []string, visit func(line string) error) error {
+	var dirs []string
+	for _, name := range paths {
+		for dir := path.Dir(name); dir != "." && dir != "/"; dir = path.Dir(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	if len(dirs) == 0 {
+		return nil
+	}
+	slices.Sort(dirs)
+	return r.each(ctx, 0, "", append([]string{"ls-tree", "-z", commit, "--"}, slices.Compact(dirs)...), visit)
 }
 
 // linkMode is how ls-tree begins the line of a symbolic link.

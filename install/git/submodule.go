@@ -33,7 +33,7 @@ type module struct {
 // adds what they have to the listing t of these folders. If fetch is true, it fetches them, and says
 // why some could not be fetched, by their paths.
 func (r Repo) modules(ctx context.Context, commit string, subs []string, t *listing, fetch bool) (got []module, missing map[string]error, err error) {
-	if err := r.linksAbove(ctx, commit, subs, t); err != nil {
+	if err := r.above(ctx, commit, subs, func(line string) error { t.link(line); return nil }); err != nil {
 		return nil, nil, err
 	}
 	own := slices.Clone(t.skills)
@@ -116,22 +116,6 @@ func (m module) isUnused(skills []string) bool {
 // In reports whether a slash-separated path is a folder, or lies in it; "." is the top.
 func In(name, folder string) bool {
 	return folder == "." || name == folder || strings.HasPrefix(name, folder+"/")
-}
-
-// linksAbove adds the submodules in which some folders lie, which git does not list.
-func (r Repo) linksAbove(ctx context.Context, commit string, subs []string, t *listing) error {
-	args := []string{"ls-tree", "-d", "-z", commit, "--"}
-	for _, sub := range subs {
-		for dir := path.Dir(sub); dir != "." && dir != "/"; dir = path.Dir(dir) {
-			args = append(args, dir)
-		}
-	}
-	if len(args) == 5 {
-		return nil
-	}
-	slices.Sort(args[5:])
-	args = slices.Compact(args)
-	return r.each(ctx, 0, "", args, func(line string) error { t.link(line); return nil })
 }
 
 // link notes a submodule that git lists.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/repertoire-skills/repertoire/install/git"
 	"github.com/repertoire-skills/repertoire/install/unpack"
-	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // Checkout writes files and folders of a fetched commit into the folder of the repository, with what the links
@@ -22,7 +21,7 @@ func Checkout(ctx context.Context, repo git.Repo, commit string, paths []string)
 		}
 		targets, err := unpack.Targets(ctx, repo.Dir(), paths)
 		targets = slices.DeleteFunc(targets, func(name string) bool {
-			return slices.ContainsFunc(paths, func(dir string) bool { return regular.In(dir, name) })
+			return slices.ContainsFunc(paths, func(dir string) bool { return git.In(name, dir) })
 		})
 		if err != nil || len(targets) == 0 {
 			return err

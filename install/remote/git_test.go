@@ -109,6 +109,10 @@ func TestRepository(t *testing.T) {
 		t.Errorf("page: %+v, %s", s, page.Folder())
 	}
 	fetch(t, page, false)
+	page.Git += "-is-gone"
+	if s := fails(t, page, "fetching "); s.Ref != "main" || s.Sub != "skills" || s.Commit != second {
+		t.Errorf("after a page that is gone: %+v", s)
+	}
 	r.Sub = "link"
 	fails(t, r, `link: it is a symbolic link that leads to "/etc", outside of its source`)
 	r.Sub = "skills/none"

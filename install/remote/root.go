@@ -203,7 +203,11 @@ func fetch(outer context.Context, r Root, most time.Duration, wanted func(*State
 	if !wanted(before) {
 		return false, nil
 	}
-	f := fetcher{root: r, limits: limits, before: *before, after: State{From: r.origin(), Ref: r.Ref, Sub: r.Sub}}
+	after := State{From: r.origin(), Ref: r.Ref, Sub: r.Sub}
+	if r.Page != "" { // what it was parted into, until the repository is asked again
+		after.Ref, after.Sub = before.Ref, before.Sub
+	}
+	f := fetcher{root: r, limits: limits, before: *before, after: after}
 	changed, err = f.run(ctx)
 	if outer.Err() != nil { // nobody tried hard
 		return changed, outer.Err()
@@ -294,7 +298,6 @@ func (f *fetcher) repository(ctx context.Context) (same bool, err error) {
 		return false, err
 	}
 	if f.root.Page != "" {
-		f.root.Ref, f.root.Sub = v.Ref, v.Sub
 		f.after.Ref, f.after.Sub = v.Ref, v.Sub
 	}
 	if f.after.Commit = v.Commit; f.has() && v.Commit != "" && v.Commit == f.before.Commit {
@@ -307,8 +310,8 @@ func (f *fetcher) repository(ctx context.Context) (same bool, err error) {
 		return false, err
 	}
 	var subs []string
-	if f.root.Sub != "" {
-		subs = []string{f.root.Sub}
+	if f.after.Sub != "" {
+		subs = []string{f.after.Sub}
 	}
 	_, skills, missing, err := repo.Trees(ctx, f.after.Commit, subs)
 	if err == nil {
@@ -322,7 +325,7 @@ func (f *fetcher) repository(ctx context.Context) (same bool, err error) {
 			f.after.Refused = append(f.after.Refused, err.Error())
 		}
 	}
-	return false, unpack.Part(ctx, from, f.root.Sub, f.stage("tree"), f.treeLimits())
+	return false, unpack.Part(ctx, from, f.after.Sub, f.stage("tree"), f.treeLimits())
 }
 
 // archive fetches an archive.

@@ -114,11 +114,11 @@ type follower struct {
 // passes the same checks and counts in the same bounds. Links outside of skills stay: what they
 // lead to is in the tree, or none of its business.
 func (g *gate) follow(ctx context.Context, t tree) error {
-	tops, all := g.skills(), g.entries
-	inSkill := func(e checked) bool { _, ok := topOf(e.clean, tops); return ok && e.isLink() }
-	if !slices.ContainsFunc(all, inSkill) {
+	all := g.entries
+	if !slices.ContainsFunc(all, func(e checked) bool { return e.isLink() }) {
 		return nil
 	}
+	tops := g.skills()
 	s, ok := t.(space)
 	if !ok {
 		s = newListed(all)
@@ -129,8 +129,8 @@ func (g *gate) follow(ctx context.Context, t tree) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		top, _ := topOf(e.clean, tops)
-		if !inSkill(e) {
+		top, ok := topOf(e.clean, tops)
+		if !ok || !e.isLink() {
 			g.entries, g.bytes = append(g.entries, e), g.bytes+max(0, e.size)
 			continue
 		}

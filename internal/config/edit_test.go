@@ -184,6 +184,15 @@ func TestNewRoot(t *testing.T) {
 	}
 }
 
+// TestNewRootGit: with --git, a page without https:// is still that page, and not the whole repository.
+func TestNewRootGit(t *testing.T) {
+	for address, want := range map[string]string{"raw.githubusercontent.com/o/r/main/skills/pdf/SKILL.md": "https://raw.githubusercontent.com/o/r/main/skills/pdf/SKILL.md", "o/r": "https://github.com/o/r"} {
+		if r, err := config.NewRoot(address, true); err != nil || r.Git != want {
+			t.Errorf("%s is %+v, %v", address, r, err)
+		}
+	}
+}
+
 // TestEditRace: what somebody else writes meanwhile is not lost.
 func TestEditRace(t *testing.T) {
 	home := t.TempDir()

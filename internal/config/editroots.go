@@ -28,8 +28,8 @@ func NewRoot(address string, git bool) (Root, error) {
 	}
 	isURL := strings.Contains(address, "://")
 	if info, err := os.Stat(address); repository && !isURL && (err != nil || !info.IsDir()) {
-		if whole := "https://" + address; strings.HasPrefix(whole, named.Origin) { // host and path
-			address, isURL, git = whole, true, true
+		if whole := "https://" + address; named.Page != "" || strings.HasPrefix(whole, named.Origin) { // host and path
+			return Root{Git: whole}, checkGit(whole)
 		} else if git && strings.HasPrefix(named.Origin, "https://") { // owner/repo
 			return Root{Git: named.Origin, Ref: named.Ref, Sub: named.Sub}, nil
 		}
