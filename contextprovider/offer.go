@@ -74,8 +74,8 @@ func wordingFor(best *search.Hit) string {
 	return possible
 }
 
-// say returns what a block says of the best of the skills that fit, and how that is loaded. about is
-// the ID of the skill that the latter speaks of; "" means each of them.
+// say returns what a block says of the best of the skills that fit, and the sentence that says how to load
+// them: only the skill with the ID about, or each of them if about is "".
 func (b Budget) say(fitting []search.Hit) (said, load, about string) {
 	var best search.Hit // pinned skills say nothing of the prompt
 	if len(fitting) > 0 {
@@ -151,7 +151,7 @@ func (b Budget) Load(id string, listed []search.Hit) string {
 	return b.Own.say(names, false) + " " + strings.Replace(b.loadHere("", others), " of each ", " of each of the others ", 1)
 }
 
-// loadHere returns the sentence that says how this program loads a skill, see load.
+// loadHere returns the sentence that says how this program loads a skill, see Load.
 func (b Budget) loadHere(name string, listed []search.Hit) string {
 	server, program := escapedLine(b.Server), escapedLine(b.Command)
 	switch {

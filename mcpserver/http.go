@@ -252,9 +252,8 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	who := h.identify(r, secret, inPath)
 	checking.Leave()
-	r = r.WithContext(context.WithValue(r.Context(), identityKey{}, who))
 	client := who.client(r.RemoteAddr)
-	r = r.WithContext(turns.WithClient(r.Context(), client))
+	r = r.WithContext(turns.WithClient(context.WithValue(r.Context(), identityKey{}, who), client))
 	out.owe = func(n int) *turns.Pass { return h.answers.Owe(client, int64(n)) }
 	if h.limiter != nil && !h.limiter.allow(client) {
 		out.Header().Set("Retry-After", "1")

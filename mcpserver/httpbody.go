@@ -161,7 +161,7 @@ func (h *HTTP) enter(r *http.Request, g *turns.Gate, n int64, longest time.Durat
 func (h *HTTP) wait(r *http.Request, g *turns.Gate, n int64) (*turns.Pass, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.opts.Timeout)
 	defer cancel()
-	p, err := g.Enter(ctx, identityOf(r).client(r.RemoteAddr), n)
+	p, err := g.Enter(ctx, turns.Client(ctx), n)
 	if err != nil {
 		return nil, errLoad
 	}

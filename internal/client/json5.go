@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -11,7 +12,7 @@ import (
 )
 
 // fromJSON5 returns a text in JSON5 as JSON: names without quotes, single quotes, comments, trailing
-// commas, and numbers such as .5, +1 and 0xff. Of what is not JSON5 it makes something that is no JSON.
+// commas, and numbers such as .5, +1 and 0xff. What is not JSON5 becomes a text that is not JSON either.
 func fromJSON5(data []byte) []byte {
 	r := &json5{rest: data}
 	for len(r.rest) > 0 {
@@ -70,25 +71,21 @@ func isName(c rune) bool {
 	return c == '_' || c == '$' || unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c)
 }
 
-// skip skips blanks and comments. One that does not end stays.
+// skip skips blanks and comments. One that does not end becomes no JSON.
 func (r *json5) skip() {
 	for {
 		r.take(func(c rune) bool { return unicode.IsSpace(c) || c == '\ufeff' })
-		end := ""
-		switch {
-		case bytes.HasPrefix(r.rest, []byte("//")):
-			end = "\n"
-		case bytes.HasPrefix(r.rest, []byte("/*")):
-			end = "*/"
+		if len(r.rest) == 0 || r.rest[0] != '/' {
+			return
+		}
+		switch end := commentEnd(r.rest, 0); {
+		case end == 0:
+			return
+		case end == len(r.rest) && r.rest[1] == '*':
+			r.out, r.rest = append(r.out, '/'), nil
 		default:
-			return
+			r.rest = r.rest[min(end+1, len(r.rest)):]
 		}
-		_, rest, ok := bytes.Cut(r.rest[2:], []byte(end))
-		if !ok && end != "\n" {
-			r.out, r.rest = append(r.out, '/'), nil // no JSON
-			return
-		}
-		r.rest = rest
 	}
 }
 
@@ -110,42 +107,44 @@ func number(text string) string {
 
 // text reads the rest of a text in quotes. One that does not end becomes no JSON.
 func (r *json5) text(quote rune) {
-	var b strings.Builder
+	r.out = append(r.out, '"')
 	for len(r.rest) > 0 {
 		c, size := utf8.DecodeRune(r.rest)
 		r.rest = r.rest[size:]
 		switch {
 		case c == quote:
-			data, _ := json.Marshal(b.String()) // a text marshals
-			r.out = append(r.out, data...)
+			r.out = append(r.out, '"')
 			return
 		case c == '\n':
-			r.out, r.rest = append(r.out, '\''), nil
-			return
+			r.rest = nil
 		case c == '\\':
-			r.escape(&b)
+			r.out = append(r.out, r.escape()...)
+		case c == '"' || c < ' ':
+			r.out = fmt.Appendf(r.out, `\u%04x`, c)
 		default:
-			b.WriteRune(c)
+			r.out = utf8.AppendRune(r.out, c)
 		}
 	}
-	r.out = append(r.out, '\'')
 }
 
-// escape reads what follows a backslash.
-func (r *json5) escape(b *strings.Builder) {
+// escape reads what follows a backslash, and returns it as JSON has it.
+func (r *json5) escape() string {
 	c, size := utf8.DecodeRune(r.rest)
 	r.rest = r.rest[size:]
-	digits := map[rune]int{'x': 2, 'u': 4}[c]
-	if i := strings.IndexRune("bfnrtv0", c); i >= 0 {
-		c = rune("\b\f\n\r\t\v\x00"[i])
-	} else if digits > 0 && len(r.rest) >= digits {
-		if code, err := strconv.ParseUint(string(r.rest[:digits]), 16, 32); err == nil {
-			c, r.rest = rune(code), r.rest[digits:]
-		}
-	} else if c == '\r' {
+	switch {
+	case strings.ContainsRune(`"\/bfnrtu`, c):
+		return `\` + string(c)
+	case c == 'x':
+		return `\u00` // its two digits follow
+	case c == 'v':
+		return `\u000b`
+	case c == '0':
+		return `\u0000`
+	case c == '\r':
 		r.rest = bytes.TrimPrefix(r.rest, []byte("\n"))
+		return ""
+	case c == '\n': // the text goes on in the next line
+		return ""
 	}
-	if c != '\n' || size == 0 {
-		b.WriteRune(c)
-	}
+	return string(c)
 }

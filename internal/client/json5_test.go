@@ -15,9 +15,10 @@ func TestJSON5(t *testing.T) {
 		`{h: 0xFF, p: +7, e: 1e3, i: -Infinity, n: NaN}`:    `{"h": 255, "p": 7, "e": 1000, "i": null, "n": null}`,
 		`['it\'s', "a\"b", 'c"d', 'e\x41\u00e9\tf', 'g\
 h']`: `["it's", "a\"b", "c\"d", "eAé\tf", "gh"]`,
+		`['a\nb\x0ac\ud83d\ude00']`:               `["a\nb\nc\ud83d\ude00"]`,
 		`{true: true, null: null, a: [{}, [],],}`: `{"true": true, "null": null, "a": [{}, []]}`,
 		"\ufeff{'//': '/* no comment */'}":        `{"//": "/* no comment */"}`,
-		`{a: 1,, b: 2}`:                           "", `{a 1}`: "", `{'a: 1}`: "", `/* {}`: "", `{a: b}`: "", "['a\nb']": "", `[1 2]`: "", `{a: 1}}`: "", `'\`: "",
+		`{a: 1,, b: 2}`:                           "", `{a 1}`: "", `{'a: 1}`: "", `/* {}`: "", `{a: b}`: "", "['a\nb']": "", `[1 2]`: "", `{a: 1}}`: "", `'\`: "", `'\uZZ'`: "",
 	} {
 		var got, wanted any
 		err := ParseJSON([]byte(text), &got)

@@ -60,7 +60,11 @@ const lookAgain = time.Second
 func switches(files []switchFile) (now func() []search.Switch, version func() string) {
 	now = func() (list []search.Switch) {
 		for f, s := range inOrder(files) {
-			list = append(list, f.switchOf(s))
+			sw := f.switchOf(s)
+			if s.Path != "" {
+				sw.At = liesAt(s.Path)
+			}
+			list = append(list, sw)
 		}
 		return list
 	}
@@ -70,7 +74,7 @@ func switches(files []switchFile) (now func() []search.Switch, version func() st
 	return now, func() string {
 		mu.Lock()
 		defer mu.Unlock()
-		if !looked.IsZero() && time.Since(looked) < lookAgain {
+		if time.Since(looked) < lookAgain {
 			return text
 		}
 		var b strings.Builder
@@ -115,7 +119,11 @@ func SwitchesOf(ctx context.Context, dir, client string, warn func(error)) (list
 			if read++; read <= mostDigests {
 				sw.Digest = DigestAt(ctx, folder)
 			}
-			if sw.At = nil; sw.Digest == "" { // rather too many are off
+			switch {
+			case sw.Digest != "":
+			case sw.Use == search.Offered: // rather too many are off
+				continue
+			default:
 				sw.Names = filepath.Base(folder) // names of skills have no special characters
 			}
 		}
@@ -140,14 +148,10 @@ func DigestAt(ctx context.Context, folder string) string {
 	return m.Digest
 }
 
-// switchOf returns a switch of the file as a search takes it.
+// switchOf returns a switch of the file as a search takes it, without where its skill lies.
 func (f *switchFile) switchOf(s client.SkillSwitch) search.Switch {
 	uses := map[client.Use]search.State{client.On: search.Offered, client.UserOnly: search.Reserved, client.Off: search.Disabled}
-	out := search.Switch{Client: f.client.Name, Title: f.client.Title, File: f.name, Names: s.Names, Full: f.client.SkillSwitches.Full, Use: uses[s.Use]}
-	if s.Path != "" {
-		out.At = liesAt(s.Path)
-	}
-	return out
+	return search.Switch{Client: f.client.Name, Title: f.client.Title, File: f.name, Names: s.Names, Full: f.client.SkillSwitches.Full, Use: uses[s.Use]}
 }
 
 // liesAt returns a function that reports whether the SKILL.md of a skill is at a path, or in the

@@ -27,13 +27,9 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 	ctx, cancel := context.WithTimeout(ctx, time.Until(r.end)*2/3)
 	defer cancel()
 	p := api.Prompt{Agent: r.Agent, Dir: r.dir, Server: r.Server, Room: e.Room() - ageRoom, Session: e.Session}
-	ask, err := r.asking(ctx, &p)
-	if err != nil {
-		return "", err
-	}
 	if e.Kind == client.Start {
 		p.Start = true
-		s, err := ask(ctx, p)
+		s, err := r.ask(ctx, p)
 		if err != nil {
 			return "", err
 		}
@@ -45,7 +41,7 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 	}
 	err = r.memory.Ask(ctx, session.Prompt{Session: e.Session, Turn: e.Turn, Text: e.Prompt}, func(h session.History) (got session.Answer, err error) {
 		p.Earlier, p.Known = h.Prompts, h.Offers
-		s, err := ask(ctx, p)
+		s, err := r.ask(ctx, p)
 		if err != nil {
 			return got, err
 		}
@@ -63,22 +59,22 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 	return text, err
 }
 
-// asking puts into a prompt what is switched off in the client, and returns how to ask the server
-// then: what it offers all the same is an error.
-func (r *run) asking(ctx context.Context, p *api.Prompt) (ask func(context.Context, api.Prompt) (*api.Suggestion, error), err error) {
+// ask asks the server, and tells it what is switched off in the client. What it offers all the same is an error.
+func (r *run) ask(ctx context.Context, p api.Prompt) (*api.Suggestion, error) {
 	c, _ := r.client()
 	if r.Switches == nil || c.Name == "" {
-		return r.Ask, nil
+		return r.Ask(ctx, p)
 	}
 	list := r.Switches(ctx, r.dir, c.Name, func(err error) { r.log.Warn("not used", "cause", err) })
-	p.Switches, err = session.Switches(list)
-	return func(ctx context.Context, p api.Prompt) (*api.Suggestion, error) {
-		s, err := r.Ask(ctx, p)
-		if err == nil {
-			err = session.Heeded(s, list)
-		}
-		return s, err
-	}, err
+	var err error
+	if p.Switches, err = session.Switches(list); err != nil {
+		return nil, err
+	}
+	s, err := r.Ask(ctx, p)
+	if err == nil {
+		err = session.Heeded(s, list)
+	}
+	return s, err
 }
 
 // withOwn puts the client's own way to load skills into the text of an answer, for those that the client
@@ -89,11 +85,13 @@ func (r *run) withOwn(ctx context.Context, s *api.Suggestion, text string, room 
 		return text
 	}
 	c, m := r.client()
+	dirs := slices.Concat(m.SkillDirs(c, client.Project), m.SkillDirs(c, client.User))
 	own.Name = func(e *repertoire.Entry) string {
-		for _, dir := range slices.Concat(m.SkillDirs(c, client.Project), m.SkillDirs(c, client.User)) {
-			if e.Digest != "" && e.Name == filepath.Base(e.Name) && filepath.IsLocal(e.Name) && e.Digest == r.Digest(ctx, filepath.Join(dir, e.Name)) {
-				return e.Name
-			}
+		if e.Digest == "" || e.Name != filepath.Base(e.Name) || !filepath.IsLocal(e.Name) { // a server must not choose the folder
+			return ""
+		}
+		if slices.ContainsFunc(dirs, func(dir string) bool { return r.Digest(ctx, filepath.Join(dir, e.Name)) == e.Digest }) {
+			return e.Name
 		}
 		return ""
 	}

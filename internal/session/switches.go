@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/api"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -16,24 +17,22 @@ const (
 )
 
 // Switches returns what a hook tells a server of the switches in a client's settings. It leaves out
-// what switches nothing back on.
+// each switch that turns on what no earlier one has turned off.
 func Switches(list []search.Switch) (told []api.Switch, err error) {
-	var off []search.Switch
 	for _, s := range list {
-		if s.Use == search.Offered && !anyAbout(off, s.Names) {
+		if s.Use == search.Offered && !anyAbout(told, s.Names) {
 			continue
 		}
-		off = append(off, s)
 		told = append(told, api.Switch{Names: s.Names, Digest: s.Digest, Full: s.Full, Use: string(s.Use)})
 	}
 	_, err = SwitchesOf(told)
 	return told, err
 }
 
-// anyAbout reports whether one of the switches may be about skills that a pattern matches.
-func anyAbout(list []search.Switch, pattern string) bool {
+// anyAbout reports whether one of the switches may be about skills that a pattern matches; "" may match any.
+func anyAbout(list []api.Switch, pattern string) bool {
 	for _, s := range list {
-		if s.Names == "" || s.Names == pattern || strings.ContainsAny(s.Names+pattern, `*?[`) {
+		if s.Names == "" || pattern == "" || words.SameName(s.Names, pattern) || strings.ContainsAny(s.Names+pattern, `*?[`) {
 			return true
 		}
 	}

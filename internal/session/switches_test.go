@@ -23,6 +23,8 @@ func TestSwitches(t *testing.T) {
 		{[]search.Switch{on("b"), off("a"), on("b"), off("c")}, "a off, c off"},
 		{[]search.Switch{off("*"), on("a")}, "* off, a on"},
 		{[]search.Switch{off("a"), on("a")}, "a off, a on"},
+		{[]search.Switch{off("A"), on("a")}, "A off, a on"},
+		{[]search.Switch{off("a"), {Digest: "d"}}, "a off, d on"},
 		{[]search.Switch{{Digest: "sha256:1", Use: search.Disabled}, {Names: "a", Use: search.Reserved, Full: true}}, "sha256:1 off, a user full"},
 	} {
 		told, err := session.Switches(tt.list)
