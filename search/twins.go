@@ -47,7 +47,7 @@ func twinsOf(v *snapshot.View) (twins []Twins) {
 		t := Twins{Copies: true}
 		for _, i := range members {
 			t.Skills = append(t.Skills, entryOfDoc(v, list[i].I, list[i].Document))
-			t.Copies = t.Copies && families[i] > 0 && families[i] == families[members[0]]
+			t.Copies = t.Copies && families.Same(i, members[0])
 			if n := f.nearest[i]; n.moreThan(&best) {
 				best = n
 				t.Nearest, t.Similarity, t.Body = [2]string{v.ID(list[n.other].I), v.ID(list[i].I)}, n.similarity, n.body
@@ -157,25 +157,23 @@ func (f *twinFinder) likeBodies() {
 	}
 }
 
-// copies joins the skills of each family. It returns 1 more than the number of the family of each
-// skill, and 0 for those without copies.
-func (f *twinFinder) copies() []int {
+// copies joins the skills of each family, and returns the families.
+func (f *twinFinder) copies() (families disjoint.Sets[int]) {
 	at := make(map[int]int, len(f.list)) // in the list, by number
 	for i := range f.list {
 		at[f.list[i].I] = i
 	}
-	families, first := make([]int, len(f.list)), make(map[int]int) // first by family
+	first := make(map[int]int) // in the list, by family
 	for number, family := range f.v.Families() {
 		i, ok := at[number]
 		if !ok {
 			continue
 		}
-		families[i] = family + 1
-		if j, ok := first[family]; ok {
-			f.joined.Join(i, j)
-		} else {
+		if _, ok := first[family]; !ok {
 			first[family] = i
 		}
+		families.Join(i, first[family])
+		f.joined.Join(i, first[family])
 	}
 	return families
 }

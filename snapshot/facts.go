@@ -91,6 +91,20 @@ func appendRows(b []byte, rows []rowEntry) []byte {
 	return b
 }
 
+// ordinals returns the documents of those rows that the snapshot has.
+func (r *Reader) ordinals(rows []int64) (docs Skills, err error) {
+	for _, row := range rows {
+		doc, ok, err := r.Ordinal(row)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			docs.Add(doc)
+		}
+	}
+	return docs, nil
+}
+
 // Ordinal returns the document of a row in the catalog, the first if there are several; ok
 // is false if there is none.
 func (r *Reader) Ordinal(row int64) (doc int, ok bool, err error) {

@@ -231,8 +231,12 @@ func (w *writer) addFamilies() error {
 	default:
 		err := base.Read(func(r *Reader) error {
 			done, err := w.keepFamilies(r, l)
-			if link(base.next()); err != nil || len(w.kin) == 0 {
+			if err != nil {
 				return err
+			}
+			link(base.next())
+			if len(w.kin) == 0 {
+				return nil
 			}
 			return w.linkBeside(r, l, done)
 		})
@@ -259,14 +263,8 @@ func (w *writer) addFamilies() error {
 // be several now, so keepFamilies links those that are left of it anew. done are the documents that
 // are gone, and those that it has linked.
 func (w *writer) keepFamilies(r *Reader, l *linker) (done Skills, err error) {
-	for _, row := range w.h.meta.Replaced {
-		doc, ok, err := r.Ordinal(row)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			done.Add(doc)
-		}
+	if done, err = r.ordinals(w.h.meta.Replaced); err != nil {
+		return nil, err
 	}
 	families, err := r.families()
 	if err != nil {

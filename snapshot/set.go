@@ -122,17 +122,9 @@ func (s *Set) findBeside() error {
 
 // setGone notes the documents of replaced rows.
 func (g *segment) setGone(replaced []int64) error {
-	return g.Read(func(r *Reader) error {
-		for _, row := range replaced {
-			doc, ok, err := r.Ordinal(row)
-			if err != nil {
-				return err
-			}
-			if ok {
-				g.gone.Add(doc)
-			}
-		}
-		return nil
+	return g.Read(func(r *Reader) (err error) {
+		g.gone, err = r.ordinals(replaced)
+		return err
 	})
 }
 
