@@ -23,12 +23,16 @@ func (r *rules) whole() *Policy {
 	if p.Triggers == nil {
 		p.Triggers = map[string]string{source.KindRoot: "certain", source.KindUser: "certain"}
 	}
-	for list, kind := range map[*[]string]string{&p.Private: source.KindPreloaded, &p.Foreign: source.KindProject} {
-		if !slices.Contains(*list, kind) {
-			*list = append(slices.Clone(*list), kind)
-		}
-	}
+	p.Private, p.Foreign = with(p.Private, source.KindPreloaded), with(p.Foreign, source.KindProject)
 	return &p
+}
+
+// with returns a list that has a kind too.
+func with(list []string, kind string) []string {
+	if slices.Contains(list, kind) {
+		return list
+	}
+	return append(slices.Clone(list), kind)
 }
 
 // setRules implements keeper.

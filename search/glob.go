@@ -100,7 +100,7 @@ func parseChoice(s string, key func(string) string) (p globPart, rest string, ok
 				return p, "", false
 			}
 		}
-		if c, size := utf8.DecodeRuneInString(key(string(low))); low == high && size == len(key(string(low))) {
+		if c, ok := only(key(string(low))); ok && low == high {
 			low, high = c, c // a range keeps its ends: [а-ё] has more letters than [а-е]
 		}
 		p.ranges = append(p.ranges, [2]rune{low, high})
@@ -114,10 +114,16 @@ func choiceChar(s string) (c rune, rest string, ok bool) {
 		return 0, "", false
 	}
 	c, size := utf8.DecodeRuneInString(s)
-	if key := inCase(s[:size]); utf8.RuneCountInString(key) == 1 {
-		c, _ = utf8.DecodeRuneInString(key)
+	if k, ok := only(inCase(s[:size])); ok {
+		c = k
 	}
 	return c, s[size:], true
+}
+
+// only returns the only character of a text.
+func only(s string) (c rune, ok bool) {
+	c, size := utf8.DecodeRuneInString(s)
+	return c, s != "" && size == len(s)
 }
 
 // prefix returns what all matching keys begin with.

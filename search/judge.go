@@ -92,10 +92,10 @@ func (r *retrieval) fitting(scored []rank.Scored) []rank.Scored {
 		least = min(least, scored[best].Probability/10)
 	}
 	least = max(least, r.least)
-	start := words.NameKey(strings.TrimSpace(r.prompt.text))
+	start := words.NameKey(r.prompt.text)
 	fits := make([]rank.Scored, 0, len(scored))
 	for _, s := range scored {
-		begun := start != "" && strings.HasPrefix(words.NameKey(r.view.Doc(s.Key).Name), start)
+		begun := start != "" && strings.HasPrefix(r.view.Doc(s.Key).Key, start)
 		if s.Relevant || begun || !nothing && s.Probability >= least {
 			fits = append(fits, s)
 		}

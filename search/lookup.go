@@ -167,9 +167,13 @@ func namesIn(v *snapshot.View, text string) mentions {
 			}
 		}
 	}
-	if key := words.NameKey(text); len(key) <= 4*200 { // a name has at most 64 characters, malformed ones a little more
-		add(found.certain, key)
-		add(found.certain, strings.Join(strings.Fields(key), "-"))
+	// A name has at most 64 characters, malformed ones a little more; a long text, which is none, is not made a key.
+	const most = 4 * 200 // bytes of a key
+	if short := strings.TrimSpace(text); len(short) <= 16*most {
+		if key := words.NameKey(short); len(key) <= most {
+			add(found.certain, key)
+			add(found.certain, strings.Join(strings.Fields(key), "-"))
+		}
 	}
 	lower := strings.ToLower(text)
 	cuts := [][]string{strings.Fields(lower)}

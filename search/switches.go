@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -39,9 +40,8 @@ func (s *switches) apply(v *snapshot.View, list []Switch) {
 
 // about returns the skills that the switch is about.
 func (s *Switch) about(v *snapshot.View) snapshot.Skills {
-	is := func(d *snapshot.Document) bool { return s.Is(&d.Meta) }
 	if s.Names == "" {
-		return filter(v, v.Scope.In, is)
+		return filter(v, s.candidates(v), func(d *snapshot.Document) bool { return s.Is(&d.Meta) })
 	}
 	g, err := parseGlob(s.Names)
 	if err != nil {
@@ -58,7 +58,22 @@ func (s *Switch) about(v *snapshot.View) snapshot.Skills {
 		own := v.Source(src.Label)
 		found = found.AndNot(own)
 		if strings.ContainsAny(s.Names, ":*?[") {
-			found = found.Or(filter(v, own, is))
+			found = found.Or(filter(v, own, func(d *snapshot.Document) bool { return g.matchName(s.nameOf(&d.Meta)) }))
+		}
+	}
+	return found
+}
+
+// candidates returns the skills that a switch without a pattern may be about. A hook may send hundreds that
+// have digests, for each of which it would be too slow to read all skills.
+func (s *Switch) candidates(v *snapshot.View) (found snapshot.Skills) {
+	if s.At != nil {
+		return v.Scope.In
+	}
+	hash := words.Hash(s.Digest)
+	for i := range v.Scope.In.All() {
+		if v.Facts(i).Digest == hash {
+			found.Add(i)
 		}
 	}
 	return found
@@ -72,12 +87,16 @@ func (s *Switch) Is(m *skill.Meta) bool {
 	case s.Names == "":
 		return s.Digest != "" && s.Digest == m.Digest
 	}
-	name := m.Name
+	return Rules{Names: []string{s.Names}}.MatchName(s.nameOf(m))
+}
+
+// nameOf returns the name of a skill in the client.
+func (s *Switch) nameOf(m *skill.Meta) string {
 	if plugin, ok := strings.CutPrefix(m.Source, skill.PluginLabel("")); ok && s.Full {
 		plugin, _, _ = strings.Cut(plugin, "@")
-		name = plugin + ":" + name
+		return plugin + ":" + m.Name
 	}
-	return Rules{Names: []string{s.Names}}.MatchName(name)
+	return m.Name
 }
 
 // of returns the skills that nobody may use in a client, and those that only the user starts there.

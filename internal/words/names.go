@@ -33,10 +33,13 @@ func NameKey(name string) string { return PartKey(strings.TrimSpace(name)) }
 
 // PartKey is NameKey for a part of a name, whose blanks count.
 func PartKey(part string) string {
+	if beyondASCII(part) < 0 {
+		return strings.ToLower(part)
+	}
 	for {
 		key := norm.NFKC.String(Lower(norm.NFKC.String(part)))
 		if key == part {
-			return key // the marks that were left made no other letter
+			return key // stable: no mark that was left makes another letter
 		}
 		part = key
 	}
