@@ -11,12 +11,14 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/contextual"
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
 // TestFindTextByEncoder: the built-in encoder finds what a text says in other words, in a catalog
 // that ranks with it; the text of files goes to no other encoder.
 func TestFindTextByEncoder(t *testing.T) {
+	testsize.Long(t) // under the race detector a passage takes longer than a question waits
 	builtIn, err := contextual.Default()
 	must.Do(t, err)
 	archive, err := txtar.ParseFile("internal/sections/testdata/own/expenses.txtar")

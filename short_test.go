@@ -17,7 +17,7 @@ import (
 // detector of .ci/run does, and what they are. None of them starts anything that
 // could race and that no other test starts. All other tests always run.
 var short = map[string]string{
-	".":                    "kills a database server while eight catalogs answer, damages every file, mixes old and new ones, fetches dozens of branches, and reads the documentation",
+	".":                    "kills a database server while eight catalogs answer, damages every file, mixes old and new ones, fetches dozens of branches, encodes passages, and reads the documentation",
 	"agent":                "compiles the program of a page, once more for cgo",
 	"bench":                "indexes hundreds of skills, and generates thousands",
 	"cmd/skills-fit":       "fits weights to thousands of prompts",
