@@ -49,7 +49,7 @@ var layers = map[string][]string{
 	"internal/commands":   {"skill"},
 	"internal/config":     {"install", "install/remote", "install/unpack", "embed", "embed/contextual", "embed/openai", "embed/static", "rerank", "rerank/remote", "rank", "search", "skill", "source", "internal/atomicfile", "internal/client", "internal/endpoint", "internal/words", "internal/edit", "internal/lazyregexp", "internal/registries", "internal/regular", "internal/trust"},
 	"internal/discover":   {".", "embed", "internal/config", "internal/figures", "internal/origins", "internal/registries", "internal/tidy", "internal/words", "skill", "source"},
-	"internal/doctor":     {".", "contextprovider", "internal/config", "internal/evals", "internal/inspect", "internal/wellknown", "search", "skill", "source", "internal/atomicfile", "internal/lazyregexp", "internal/regular", "internal/words", "internal/figures", "internal/tidy", "internal/disjoint"},
+	"internal/doctor":     {".", "contextprovider", "embed", "internal/config", "internal/endpoint", "internal/registries", "internal/evals", "internal/inspect", "internal/wellknown", "search", "skill", "source", "internal/atomicfile", "internal/lazyregexp", "internal/regular", "internal/words", "internal/figures", "internal/tidy", "internal/disjoint"},
 	"agent":               {"usage", "agent/tool", "agent/toolset", "skill", "search", "contextprovider", "sandbox", "internal/intent", "internal/sections", "internal/lazyregexp", "internal/words", "internal/figures", "internal/tidy"},
 	"agent/tool":          {"internal/words", "internal/tidy"},
 	"agent/toolset":       {"agent/tool", "skill", "internal/words", "internal/tidy"},

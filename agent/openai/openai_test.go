@@ -185,7 +185,7 @@ func TestMessages(t *testing.T) {
 		want   string
 		is     error
 	}{
-		{"key", 401, `{"error":{"message":"bad key ` + testKey + `"}}`, "http 401: bad key [secret] (check the key in TEST_CHAT_KEY)", nil},
+		{"key", 401, `{"error":{"message":"bad key ` + testKey + `"}}`, "bad key [secret] (check the key in TEST_CHAT_KEY)", nil},
 		{"context", 400, `{"error":{"message":"This is long","code":"context_length_exceeded"}}`, "shorten the conversation with Compact", openai.ErrContextLength},
 		{"llama.cpp", 500, `{"error":{"message":"the request exceeds the available context size"}}`, "Compact", openai.ErrContextLength},
 		{"tools", 400, `{"error":"registry/llama2 does not support tools"}`, "set Config.Instructions", nil},

@@ -91,7 +91,7 @@ func (c *Client) Suggest(ctx context.Context, p api.Prompt) (*api.Suggestion, er
 	}
 	s, err := c.post(ctx, body)
 	if status, ok := errors.AsType[*StatusError](err); ok && endpoint.Refused(status.Status) {
-		return nil, fmt.Errorf("%s%s: %w", endpoint.RefusedBy, c.base.Host, err)
+		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("asking %s: %w", c.base.Host, err)
@@ -135,4 +135,9 @@ type StatusError struct {
 	RetryAfter time.Duration // that the server wants the client to wait; 0 means that it says nothing
 }
 
-func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Status, e.Message) }
+func (e *StatusError) Error() string {
+	if endpoint.Refused(e.Status) {
+		return fmt.Sprintf("%s; status %d", e.Message, e.Status) // who refuses stands first
+	}
+	return fmt.Sprintf("status %d: %s", e.Status, e.Message)
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,14 +32,15 @@ the same name shadows or that are held back from everybody, and required skills
 that are not there. It ranks each skill for its own description and for the
 prompts in its evals/*.json files: where another skill comes first, the two
 collide, and a skill that is not among the first three is unreachable. It says
-which prompts of evals fail, and proposes triggers for them. Skills
-with nearly the same description or instructions are reported as one family. It
-also checks that every configured agent and what is disabled names only what
-exists, and tells what listing the skills would cost, which clients are set up
-("skills setup") or could be, what is wrong with that, which of them have no
-room to list their skills, and how the others list theirs, as far as that is
-known. It runs each command that setup has registered with a sample event, and
-reports which do not answer.
+which prompts of evals fail, and proposes triggers for them. Skills with nearly
+the same description or instructions are reported as one family. It also checks
+that every configured agent and what is disabled names only what exists, asks
+the embedder, the reranker and the registries whether they answer, and tells
+what listing the skills would cost, which clients are set up ("skills setup") or
+could be, what is wrong with that, which of them have no room to list their
+skills, and how the others list theirs, as far as that is known. It runs each
+command that setup has registered with a sample event, and reports which do not
+answer.
 
 Doctor runs whatever is broken: a mistake in a configuration, a catalog that
 cannot be opened and a folder that cannot be used are findings, and the rest is
@@ -250,6 +252,9 @@ func examine(ctx context.Context, s *session, cfg repertoire.Config, strict bool
 	examining.done()
 	if err != nil {
 		return nil, err
+	}
+	if settings, err := s.settings(); err == nil { // else diagnose has reported it
+		r.Add(doctor.Servers(ctx, cfg, settings.RegistryClient(), 5*time.Second)...)
 	}
 	if stale != nil {
 		r.Add(skill.Problem{Rule: "stale", Severity: skill.Warning, Path: c.Path(), Message: "the catalog cannot be brought up to date: " + stale.Error(),

@@ -74,8 +74,8 @@ func ruleOf(id string) Rule {
 	return rules[i]
 }
 
-// ruleRefused is the rule that nothing else may hide: a server refuses the token of a client.
-const ruleRefused = "client-refused"
+// ruleRefused is the rule that nothing else may hide: a server refuses a key or token.
+const ruleRefused = "key-refused"
 
 // rules are the rules by ID.
 var rules = []Rule{
@@ -96,7 +96,6 @@ var rules = []Rule{
 	{"client-hooks-off", skill.Warning, breaks, "A client is told to run no hooks.", "Change the setting, or ask whoever manages the machine."},
 	{"client-listing", skill.Note, settings, "A client lists the skills in its own folders, and no bound of that is known.", "Nothing, or move skills to a root that it does not list."},
 	{"client-lost", skill.Warning, breaks, "An entry of ours has vanished from the settings of a client.", "Run \"skills setup\" again."},
-	{ruleRefused, skill.Error, settings, "A server refuses the token of a client.", "Ask whoever runs the server for a token, and set it where the client starts."},
 	{"client-settings", skill.Warning, settings, "The settings of a client cannot be read.", "Correct the file."},
 	{"client-silent", skill.Error, settings, "What a client runs does not answer.", "Do as the message says."},
 	{"client-trust", skill.Warning, breaks, "A client does not trust the hook yet, or it is switched off there.", "Confirm the hook in the client."},
@@ -150,6 +149,7 @@ var rules = []Rule{
 	{"invalid-utf8", skill.Error, refuses, "The file is not valid UTF-8.", "Save it as UTF-8."},
 	{"invalid-yaml", skill.Error, refuses, "The frontmatter is not YAML.", "Quote the value, or write it as a block (key: >-)."},
 	{"key-case", skill.Warning, author, "A key is not written in lower case.", "Write it in lower case."},
+	{ruleRefused, skill.Error, settings, "A server refuses a key or a token.", "Ask whoever runs the server for one, and set it where the client or this program starts."},
 	{"keyword-stuffed", skill.Warning, misleads, "The description is stuffed with keywords.", "Say in sentences what the skill does."},
 	{"lfs-pointer", skill.Error, refuses, "A file is a pointer of Git LFS instead of the file.", "Run \"git lfs pull\" where it was checked out."},
 	{"link-loop", skill.Note, place, "A link leads to itself or to a folder above it.", "Remove the link."},
@@ -195,6 +195,7 @@ var rules = []Rule{
 	{"script-not-executable", skill.Note, author, "A script is not executable.", "Run \"skills doctor --fix\"."},
 	{"script-without-shebang", skill.Note, confuses, "An executable script does not say what runs it.", "Begin it with #! and the program that runs it."},
 	{"second-frontmatter", skill.Error, confuses, "The body starts with another frontmatter, whose keys no client reads.", "Merge the two."},
+	{"server-silent", skill.Warning, settings, "A server that the configuration names does not answer.", "Look whether it runs, and at its address."},
 	{"shadowed", skill.Warning, refuses, "Another skill of the same name comes first.", "Remove or rename one of them."},
 	{"shipped-binary", skill.Warning, dubious, "The skill ships a compiled program, which nobody can read.", "Ship its source, or name where it comes from."},
 	{"signature-unchecked", skill.Note, author, "The skill has a signature of a kind that is not checked.", "Check it with the tool that it was made with."},

@@ -101,6 +101,7 @@ type Answer struct {
 	Header http.Header
 	Body   []byte
 	Cut    bool // the body was longer than the limit
+	host   string
 }
 
 // Send sends req and reads up to limit bytes of the answer. Its errors do not repeat the
@@ -133,7 +134,7 @@ func Read(resp *http.Response, limit int) (Answer, error) {
 		return Answer{}, err
 	}
 	n := min(len(body), limit)
-	return Answer{resp.StatusCode, resp.Header, body[:n], n < len(body)}, nil
+	return Answer{resp.StatusCode, resp.Header, body[:n], n < len(body), resp.Request.URL.Host}, nil
 }
 
 // OK reports whether the status is 2xx.

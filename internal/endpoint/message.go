@@ -11,13 +11,17 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
 
-// Message returns the server's message in an answer that is not OK.
+// Message returns the server's message in an answer that is not OK. It begins with RefusedBy if
+// the key or token is not accepted.
 func (a Answer) Message() string {
 	if a.Status >= 300 && a.Status < 400 {
 		if where, err := url.Parse(a.Header.Get("Location")); err == nil && where.Host != "" {
 			return "redirect to " + where.Scheme + "://" + where.Host + " refused"
 		}
 		return "redirect refused"
+	}
+	if Refused(a.Status) {
+		return RefusedBy + a.host + ": " + Message(a.Body)
 	}
 	return Message(a.Body)
 }

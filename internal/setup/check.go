@@ -83,7 +83,7 @@ func (e *Env) checkProgram(c client.Client, r Registration) skill.Problem {
 		p.Rule, p.Severity, p.Message = "client-broken", skill.Error, fmt.Sprintf("%s: the %s runs %s, which is not there", c.Title, what, r.Words[0])
 		p.Hint = fmt.Sprintf("%q writes the place of this program", "skills setup "+c.Name+" --"+r.Kind+scopeFlag(r.Scope))
 	case a.Refused:
-		p.Rule, p.Severity, p.Message, p.Hint = "client-refused", skill.Error, fmt.Sprintf("%s: the %s is %s", c.Title, what, a.Problem), a.Hint
+		p.Rule, p.Severity, p.Message, p.Hint = "key-refused", skill.Error, fmt.Sprintf("%s: the %s is %s", c.Title, what, a.Problem), a.Hint
 	case !a.OK:
 		p.Rule, p.Severity, p.Message, p.Hint = "client-silent", skill.Error, fmt.Sprintf("%s: the %s does not work: %s", c.Title, what, a.Problem), a.Hint
 	case a.Late:

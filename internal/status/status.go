@@ -143,7 +143,9 @@ func Gather(ctx context.Context, l Look) (*Status, error) {
 	c, agent, err := l.Open(ctx)
 	if err == nil {
 		defer c.Close()
-		r, listed, err = s.catalog(ctx, c, agent, l)
+		if r, listed, err = s.catalog(ctx, c, agent, l); err == nil {
+			r.Add(doctor.Servers(ctx, c.Config(), nil, time.Second)...)
+		}
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -154,7 +156,7 @@ func Gather(ctx context.Context, l Look) (*Status, error) {
 	r.Add(l.Mistakes(err)...)
 	for _, c := range s.Clients {
 		if c.Refused != nil {
-			r.Add(skill.Problem{Rule: "client-refused", Severity: skill.Error, Path: "hook.log", Message: c.Title + " was " + c.Refused.Text, Hint: `"skills doctor" asks the server again`})
+			r.Add(skill.Problem{Rule: "key-refused", Severity: skill.Error, Path: "hook.log", Message: c.Title + " was " + c.Refused.Text, Hint: `"skills doctor" asks the server again`})
 		}
 	}
 	if l.Env != nil {

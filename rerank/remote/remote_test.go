@@ -184,8 +184,8 @@ func TestRefusals(t *testing.T) {
 		change func(*remote.Config)
 		want   string
 	}{
-		{401, `{"detail":"Bad key ` + testKey + `"}`, nil, "http 401: Bad key [secret] (check the key in REPERTOIRE_TEST_KEY)"},
-		{403, ``, func(c *remote.Config) { c.KeyEnv = "" }, "http 403: no message (no key was sent: name its variable)"},
+		{401, `{"detail":"Bad key ` + testKey + `"}`, nil, ": Bad key [secret] (check the key in REPERTOIRE_TEST_KEY)"},
+		{403, ``, func(c *remote.Config) { c.KeyEnv = "" }, ": no message (no key was sent: name its variable)"},
 		{404, `{"error":"no such model"}`, nil, "http 404: no such model (check the base URL and the model: nothing is at http://127.0.0.1:"},
 		{422, `{"error":"batch size 20 > maximum allowed batch size 8","error_type":"Validation"}`, nil, "maximum allowed batch size 8"},
 		{500, strings.Repeat(testKey+" ", 99), nil, "http 500: [secret]"},

@@ -1,0 +1,64 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/endpoint"
+	"github.com/repertoire-skills/repertoire/internal/registries"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
+	"github.com/repertoire-skills/repertoire/skill"
+)
+
+// asked is the text that servers are asked with.
+const asked = "skills"
+
+// Servers asks the servers of a configuration, and reports which of them do not answer within a
+// time or refuse the key: the embedder, the reranker and the registries. registries may be nil.
+func Servers(ctx context.Context, cfg repertoire.Config, from *registries.Client, wait time.Duration) []skill.Problem {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	var all sync.WaitGroup
+	var ofEmbedder, ofReranker, ofRegistries []skill.Problem
+	if by, err := config.EmbeddingBy(cfg.Embedder, cfg.Contextual); err == nil && by.Embedder != nil && !by.Inline {
+		all.Go(func() {
+			_, err := by.Embedder.Embed(ctx, embed.Query, []string{asked})
+			ofEmbedder = silent("embedder", err)
+		})
+	}
+	if cfg.Reranker != nil {
+		all.Go(func() {
+			_, err := cfg.Reranker.Rerank(ctx, asked, []string{asked})
+			ofReranker = silent("reranker", err)
+		})
+	}
+	if from != nil {
+		all.Go(func() {
+			for _, a := range from.Search(ctx, asked, 1).Asked {
+				if a.Error != "" && a.Via == "" {
+					ofRegistries = append(ofRegistries, silent("registry "+a.Name, errors.New(a.Error))...)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return append(append(ofEmbedder, ofReranker...), ofRegistries...)
+}
+
+// silent returns the finding for a server that has not answered; none if err is nil.
+func silent(who string, err error) []skill.Problem {
+	if err == nil {
+		return nil
+	}
+	p := skill.Problem{Rule: "server-silent", Severity: skill.Warning, Path: "configuration", Message: "the " + who + " does not answer: " + tidy.Line(err.Error())}
+	if i := strings.Index(err.Error(), endpoint.RefusedBy); i >= 0 {
+		p.Rule, p.Severity, p.Message = ruleRefused, skill.Error, "the "+who+" is "+tidy.Line(err.Error()[i:])
+	}
+	return []skill.Problem{p}
+}
