@@ -31,6 +31,7 @@ type pass struct {
 
 	// For the rows of a block.
 	rounded []int8    // [blockRows][inner]
+	wide16  []int16   // the same
 	sums    []int32   // [blockRows][inner]
 	wideRow []float32 // [blockRows][inner]
 	row     []float32 // [blockRows][hidden]
@@ -38,6 +39,8 @@ type pass struct {
 	starts  []int32   // [blockRows]
 	steps   []float32 // [blockRows]
 	ones    []float32 // of one head
+
+	key, value [maxHead]int8 // of one piece and head
 }
 
 func newPass(m *model) *pass {
@@ -48,7 +51,7 @@ func newPass(m *model) *pass {
 		queryStarts: make([]int32, m.heads*hold), querySteps: make([]float32, m.heads*hold),
 		keys: make([]byte, hold*m.hidden), values: make([]byte, hold*m.hidden),
 		keySteps: make([]float32, m.heads*hold), valueSteps: make([]float32, m.heads*hold), beyond: make([]float32, hold),
-		rounded: make([]int8, blockRows*widest), sums: make([]int32, blockRows*widest), wideRow: make([]float32, blockRows*max(m.inner, 3*m.hidden)),
+		rounded: make([]int8, blockRows*widest), wide16: make([]int16, blockRows*widest), sums: make([]int32, blockRows*widest), wideRow: make([]float32, blockRows*max(m.inner, 3*m.hidden)),
 		row: make([]float32, blockRows*m.hidden), scores: make([]float32, hold), starts: make([]int32, blockRows), steps: make([]float32, blockRows),
 		ones: make([]float32, m.headSize()),
 	}
@@ -140,7 +143,7 @@ func (p *pass) multiply(w *matrix, x []float32, n int, out []float32) []float32 
 // multiple of rowUnit are computed, but mean nothing.
 func (p *pass) product(weights *byte, n, from, to int) {
 	rows := roundUp(n, rowUnit)
-	chosen.multiply(p.sums[:rows*to], weights, p.rounded[:rows*from], p.starts[:rows], rows, from, to)
+	chosen.multiply(p.sums[:rows*to], weights, p.rounded[:rows*from], p.starts[:rows], p.wide16, rows, from, to)
 }
 
 // add adds y to x and scales each row.
@@ -154,13 +157,13 @@ func (p *pass) add(x, y []float32, n int, by *layerNorm) {
 // keep rounds the query, the key and the value of a piece for each head.
 func (p *pass) keep(attend []float32, piece int) {
 	h, size := p.m.hidden, p.m.headSize()
-	var key, value [maxHead]int8
+	key, value := p.key[:size], p.value[:size]
 	for head := range p.m.heads {
 		at := head*p.hold + piece
 		part := attend[head*size:]
 		p.querySteps[at], p.queryStarts[at] = chosen.round(p.queries[(head*p.hold+piece)*size:][:size], part[:size], p.ones)
-		p.keySteps[at], _ = chosen.round(key[:size], part[h:][:size], p.ones)
-		p.valueSteps[at], _ = chosen.round(value[:size], part[2*h:][:size], p.ones)
+		p.keySteps[at], _ = chosen.round(key, part[h:][:size], p.ones)
+		p.valueSteps[at], _ = chosen.round(value, part[2*h:][:size], p.ones)
 		// Keys are a matrix from a head to all pieces, values one from all pieces to a head.
 		keys, values := p.keys[head*p.hold*size:], p.values[head*p.hold*size:]
 		for i := range size {

@@ -30,8 +30,9 @@ const (
 type processor struct {
 	name string
 	// multiply sets sums, [rows][m], to the products of x, [rows][n], with the weights of a
-	// matrix. starts is for the processor's use, [rows]: -128 × the sum of each row of x.
-	multiply func(sums []int32, w *byte, x []int8, starts []int32, rows, n, m int)
+	// matrix. For the processor's use are starts, [rows]: -128 × the sum of each row of x, and
+	// wide, room for x.
+	multiply func(sums []int32, w *byte, x []int8, starts []int32, wide []int16, rows, n, m int)
 	// scale sets out to sums × (factor × scales) + biases.
 	scale func(out []float32, sums []int32, factor float32, scales, biases []float32)
 	// round multiplies x with smooth and rounds it to multiples of a step, which it returns,
@@ -52,7 +53,7 @@ var portable = processor{"portable", multiply, scale, round, gelu, exp, addNorm}
 // chosen is the fastest of the processors that this machine has.
 var chosen = processors()[0] // tests choose others
 
-func multiply(sums []int32, w *byte, x []int8, _ []int32, rows, n, m int) {
+func multiply(sums []int32, w *byte, x []int8, _ []int32, _ []int16, rows, n, m int) {
 	weights := bytesAt(w, n*m)
 	for j := 0; j < m; j += lanes {
 		block := weights[j*n:][:lanes*n]

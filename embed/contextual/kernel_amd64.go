@@ -10,12 +10,12 @@ import (
 func processors() []processor {
 	list := []processor{portable}
 	if cpu.X86.HasAVX2 {
-		avx2 := portable
-		avx2.name, avx2.multiply = "AVX2", multiplyWide
-		list = append([]processor{avx2}, list...)
+		avx2 := rows{scale256, highest256, round256, gelu256, exp256, add256, squares256, norm256}
+		list = append([]processor{avx2.processor("AVX2", multiply256)}, list...)
 	}
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VNNI {
-		list = append([]processor{{"AVX-512 VNNI", multiply512, scaleWith512, roundWith512, geluWith512, expWith512, addNormWith512}}, list...)
+		avx512 := rows{scale512, highest512, round512, gelu512, exp512, add512, squares512, norm512}
+		list = append([]processor{avx512.processor("AVX-512 VNNI", multiply512)}, list...)
 	}
 	return list
 }
@@ -27,7 +27,7 @@ func dot12(sums *int32, sumStride int, w *byte, wStride int, x *int8, n int, sta
 func dot4(sums *int32, sumStride int, w *byte, wStride int, x *int8, n int, starts *int32)
 
 // multiply512 multiplies 12 rows with 32 outputs at a time, in registers.
-func multiply512(sums []int32, w *byte, x []int8, starts []int32, rows, n, m int) {
+func multiply512(sums []int32, w *byte, x []int8, starts []int32, _ []int16, rows, n, m int) {
 	_, _, _ = sums[rows*m-1], x[rows*n-1], starts[rows-1]
 	weights := bytesAt(w, n*m)
 	for j := 0; j < m; j += tile {
@@ -42,27 +42,90 @@ func multiply512(sums []int32, w *byte, x []int8, starts []int32, rows, n, m int
 }
 
 //go:noescape
-func wide2(sums *int32, sumStride int, w *byte, x *int8, n int)
+func widen(out *int16, x *int8, n int)
 
-// multiplyWide multiplies 2 rows with 16 outputs at a time, as 16-bit numbers: the sums of
-// bytes that AVX2 has saturate.
-func multiplyWide(sums []int32, w *byte, x []int8, _ []int32, rows, n, m int) {
-	_, _ = sums[rows*m-1], x[rows*n-1]
+//go:noescape
+func wide4(sums *int32, sumStride int, w *byte, x *int16, n int, starts *int32)
+
+// multiply256 multiplies 4 rows with 8 outputs at a time, in registers, as 16-bit numbers: the sums
+// of bytes that AVX2 has saturate.
+func multiply256(sums []int32, w *byte, x []int8, starts []int32, wide []int16, rows, n, m int) {
+	_, _, _ = sums[rows*m-1], starts[rows-1], wide[rows*n-1]
+	widen(&wide[0], &x[:rows*n][0], rows*n)
 	weights := bytesAt(w, n*m)
 	for j := 0; j < m; j += lanes {
-		for i := 0; i < rows; i += 2 {
-			wide2(&sums[i*m+j], 4*m, &weights[j*n], &x[i*n], n)
+		for i := 0; i < rows; i += rowUnit {
+			wide4(&sums[i*m+j], 4*m, &weights[j*n], &wide[i*n], n, &starts[i])
+			wide4(&sums[i*m+j+lanes/2], 4*m, &weights[j*n+2*lanes], &wide[i*n], n, &starts[i])
 		}
 	}
 }
 
+// rows are what a width of registers computes of a row of n numbers, a multiple of 16.
+type rows struct {
+	scale   func(out *float32, sums *int32, n int, factor float32, scales, biases *float32)
+	highest func(x, smooth *float32, n int) float32
+	round   func(out *int8, x, smooth *float32, n int, inverse float32) (sum int32)
+	gelu    func(x *float32, n int, coefficients *float32)
+	exp     func(x *float32, n int, coefficients *float32) float32
+	add     func(x, y *float32, n int) float32 // x += y; the sum of x
+	squares func(x *float32, n int, mean float32) float32
+	norm    func(x *float32, n int, mean, factor float32, weights, biases *float32)
+}
+
+// processor returns a processor of these functions.
+func (r *rows) processor(name string, multiply func([]int32, *byte, []int8, []int32, []int16, int, int, int)) processor {
+	return processor{name: name, multiply: multiply,
+		scale: func(out []float32, sums []int32, factor float32, scales, biases []float32) {
+			n := len(out)
+			r.scale(&out[0], &sums[:n][0], n, factor, &scales[:n][0], &biases[:n][0])
+		},
+		round: func(out []int8, x, smooth []float32) (step float32, start int32) {
+			n := len(x)
+			highest := r.highest(&x[0], &smooth[:n][0], n)
+			if highest == 0 {
+				clear(out[:n])
+				return 0, 0
+			}
+			return highest / most, -offset8 * r.round(&out[:n][0], &x[0], &smooth[0], n, most/highest)
+		},
+		gelu: func(x []float32) { r.gelu(&x[0], len(x), &phi[0]) },
+		exp:  func(x []float32) float32 { return r.exp(&x[0], len(x), &power[0]) },
+		addNorm: func(x, y, weights, biases []float32) {
+			n := len(x)
+			mean := r.add(&x[0], &y[:n][0], n) / float32(n)
+			factor := 1 / float32(math.Sqrt(float64(r.squares(&x[0], n, mean)/float32(n)+epsilon)))
+			r.norm(&x[0], n, mean, factor, &weights[:n][0], &biases[:n][0])
+		},
+	}
+}
+
+//go:noescape
+func scale256(out *float32, sums *int32, n int, factor float32, scales, biases *float32)
+
+//go:noescape
+func highest256(x, smooth *float32, n int) float32
+
+//go:noescape
+func round256(out *int8, x, smooth *float32, n int, inverse float32) (sum int32)
+
+//go:noescape
+func gelu256(x *float32, n int, coefficients *float32)
+
+//go:noescape
+func exp256(x *float32, n int, coefficients *float32) float32
+
+//go:noescape
+func add256(x, y *float32, n int) float32
+
+//go:noescape
+func squares256(x *float32, n int, mean float32) float32
+
+//go:noescape
+func norm256(x *float32, n int, mean, factor float32, weights, biases *float32)
+
 //go:noescape
 func scale512(out *float32, sums *int32, n int, factor float32, scales, biases *float32)
-
-func scaleWith512(out []float32, sums []int32, factor float32, scales, biases []float32) {
-	n := len(out)
-	scale512(&out[0], &sums[:n][0], n, factor, &scales[:n][0], &biases[:n][0])
-}
 
 //go:noescape
 func highest512(x, smooth *float32, n int) float32
@@ -70,25 +133,11 @@ func highest512(x, smooth *float32, n int) float32
 //go:noescape
 func round512(out *int8, x, smooth *float32, n int, inverse float32) (sum int32)
 
-func roundWith512(out []int8, x, smooth []float32) (step float32, start int32) {
-	n := len(x)
-	highest := highest512(&x[0], &smooth[:n][0], n)
-	if highest == 0 {
-		clear(out[:n])
-		return 0, 0
-	}
-	return highest / most, -offset8 * round512(&out[:n][0], &x[0], &smooth[0], n, most/highest)
-}
-
 //go:noescape
 func gelu512(x *float32, n int, coefficients *float32)
 
-func geluWith512(x []float32) { gelu512(&x[0], len(x), &phi[0]) }
-
 //go:noescape
 func exp512(x *float32, n int, coefficients *float32) float32
-
-func expWith512(x []float32) float32 { return exp512(&x[0], len(x), &power[0]) }
 
 //go:noescape
 func add512(x, y *float32, n int) float32
@@ -98,10 +147,3 @@ func squares512(x *float32, n int, mean float32) float32
 
 //go:noescape
 func norm512(x *float32, n int, mean, factor float32, weights, biases *float32)
-
-func addNormWith512(x, y, weights, biases []float32) {
-	n := len(x)
-	mean := add512(&x[0], &y[:n][0], n) / float32(n)
-	factor := 1 / float32(math.Sqrt(float64(squares512(&x[0], n, mean)/float32(n)+epsilon)))
-	norm512(&x[0], n, mean, factor, &weights[:n][0], &biases[:n][0])
-}

@@ -113,37 +113,47 @@ loop4:
 	VZEROUPPER
 	RET
 
-// WIDE multiplies 4 inputs of a row, as 16-bit numbers in Y14, with 4 outputs.
-#define WIDE(sum) \
-	VPMADDWD Y14, Y12, Y13 \
-	VPADDD Y13, sum, sum
+// WIDE multiplies 4 inputs of a row, in x, with the 4 outputs in Y12. There are two sums of each output.
+#define WIDE(x, product, sum) \
+	VPMADDWD x, Y12, product \
+	VPADDD product, sum, sum
 
-// INPUT spreads 4 inputs of a row.
-#define INPUT(at) \
-	VPBROADCASTD at, X14 \
-	VPMOVSXBW X14, Y14
+// WIDES multiplies 4 inputs of 4 rows, at a place of them, with 8 outputs.
+#define WIDES(at, weights) \
+	VPBROADCASTQ at(SI), Y8 \
+	VPBROADCASTQ at(SI)(DX*2), Y9 \
+	VPBROADCASTQ at(R8), Y10 \
+	VPBROADCASTQ at(R8)(DX*2), Y11 \
+	VPMOVZXBW weights(BX), Y12 \
+	WIDE(Y8, Y13, Y0) \
+	WIDE(Y9, Y14, Y1) \
+	WIDE(Y10, Y15, Y2) \
+	WIDE(Y11, Y13, Y3) \
+	VPMOVZXBW weights+16(BX), Y12 \
+	WIDE(Y8, Y14, Y4) \
+	WIDE(Y9, Y15, Y5) \
+	WIDE(Y10, Y13, Y6) \
+	WIDE(Y11, Y14, Y7)
 
-// OUTPUT widens the weights of 4 outputs.
-#define OUTPUT(at) \
-	VPMOVZXBW at, Y12 \
-	VPSUBW Y15, Y12, Y12
-
-// HALVES adds the two sums of each of 8 outputs and stores them.
-#define HALVES(a, b, to) \
+// HALVES adds the two sums of each of 8 outputs of a row, and what the offset of the weights adds
+// too much, and stores them.
+#define HALVES(a, b, start) \
 	VPHADDD b, a, a \
 	VPERMQ $0xd8, a, a \
-	VMOVDQU a, to
+	VPBROADCASTD start, Y8 \
+	VPADDD Y8, a, a \
+	VMOVDQU a, (DI) \
+	ADDQ R11, DI
 
-// func wide2(sums *int32, sumStride int, w *byte, x *int8, n int)
-TEXT ·wide2(SB), NOSPLIT, $0-40
+// func wide4(sums *int32, sumStride int, w *byte, x *int16, n int, starts *int32)
+TEXT ·wide4(SB), NOSPLIT, $0-48
 	MOVQ sums+0(FP), DI
 	MOVQ sumStride+8(FP), R11
 	MOVQ w+16(FP), BX
 	MOVQ x+24(FP), SI
 	MOVQ n+32(FP), DX
-	MOVL $128, AX
-	VMOVD AX, X15
-	VPBROADCASTW X15, Y15
+	MOVQ starts+40(FP), R12
+	LEAQ (SI)(DX*4), R8
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -153,37 +163,34 @@ TEXT ·wide2(SB), NOSPLIT, $0-40
 	VPXOR Y6, Y6, Y6
 	VPXOR Y7, Y7, Y7
 	MOVQ DX, CX
-	SHRQ $2, CX
+	SHRQ $3, CX
 wideloop:
-	VPBROADCASTD (SI), X14
-	VPMOVSXBW X14, Y14
-	VPBROADCASTD (SI)(DX*1), X11
-	VPMOVSXBW X11, Y11
-	OUTPUT((BX))
-	WIDE(Y0)
-	VPMADDWD Y11, Y12, Y13
-	VPADDD Y13, Y4, Y4
-	OUTPUT(16(BX))
-	WIDE(Y1)
-	VPMADDWD Y11, Y12, Y13
-	VPADDD Y13, Y5, Y5
-	OUTPUT(32(BX))
-	WIDE(Y2)
-	VPMADDWD Y11, Y12, Y13
-	VPADDD Y13, Y6, Y6
-	OUTPUT(48(BX))
-	WIDE(Y3)
-	VPMADDWD Y11, Y12, Y13
-	VPADDD Y13, Y7, Y7
-	ADDQ $64, BX
-	ADDQ $4, SI
+	WIDES(0, 0)
+	WIDES(8, 64)
+	ADDQ $128, BX
+	ADDQ $16, SI
+	ADDQ $16, R8
 	DECQ CX
 	JNZ wideloop
-	HALVES(Y0, Y1, (DI))
-	HALVES(Y2, Y3, 32(DI))
-	ADDQ R11, DI
-	HALVES(Y4, Y5, (DI))
-	HALVES(Y6, Y7, 32(DI))
+	HALVES(Y0, Y4, (R12))
+	HALVES(Y1, Y5, 4(R12))
+	HALVES(Y2, Y6, 8(R12))
+	HALVES(Y3, Y7, 12(R12))
+	VZEROUPPER
+	RET
+
+// func widen(out *int16, x *int8, n int)
+TEXT ·widen(SB), NOSPLIT, $0-24
+	MOVQ out+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	XORQ AX, AX
+widenloop:
+	VPMOVSXBW (SI)(AX*1), Y0
+	VMOVDQU Y0, (DI)(AX*2)
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT widenloop
 	VZEROUPPER
 	RET
 
@@ -436,5 +443,291 @@ normloop:
 	ADDQ $16, AX
 	CMPQ AX, CX
 	JLT normloop
+	VZEROUPPER
+	RET
+
+// What follows computes the same with 8 numbers at a time, where sums of 16 parts take two registers.
+
+// func scale256(out *float32, sums *int32, n int, factor float32, scales, biases *float32)
+TEXT ·scale256(SB), NOSPLIT, $0-48
+	MOVQ out+0(FP), DI
+	MOVQ sums+8(FP), SI
+	MOVQ n+16(FP), CX
+	VBROADCASTSS factor+24(FP), Y0
+	MOVQ scales+32(FP), R8
+	MOVQ biases+40(FP), R9
+	XORQ AX, AX
+scaleloop8:
+	VCVTDQ2PS (SI)(AX*4), Y1
+	VMULPS (R8)(AX*4), Y0, Y2
+	VMULPS Y2, Y1, Y1
+	VADDPS (R9)(AX*4), Y1, Y1
+	VMOVUPS Y1, (DI)(AX*4)
+	ADDQ $8, AX
+	CMPQ AX, CX
+	JLT scaleloop8
+	VZEROUPPER
+	RET
+
+// FOLD8 adds or compares Y1 and Y2, then the halves until one number is left, in X1.
+#define FOLD8(op) \
+	op Y2, Y1, Y1 \
+	VEXTRACTF128 $1, Y1, X2 \
+	op X2, X1, X1 \
+	VPERMILPS $0x0e, X1, X2 \
+	op X2, X1, X1 \
+	VPERMILPS $0x01, X1, X2 \
+	op X2, X1, X1
+
+// func highest256(x, smooth *float32, n int) float32
+TEXT ·highest256(SB), NOSPLIT, $0-28
+	MOVQ x+0(FP), SI
+	MOVQ smooth+8(FP), R8
+	MOVQ n+16(FP), CX
+	VPCMPEQD Y3, Y3, Y3
+	VPSRLD $1, Y3, Y3
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	XORQ AX, AX
+highestloop8:
+	VMOVUPS (SI)(AX*4), Y4
+	VMOVUPS 32(SI)(AX*4), Y5
+	VMULPS (R8)(AX*4), Y4, Y4
+	VMULPS 32(R8)(AX*4), Y5, Y5
+	VPAND Y3, Y4, Y4
+	VPAND Y3, Y5, Y5
+	VMAXPS Y4, Y1, Y1
+	VMAXPS Y5, Y2, Y2
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT highestloop8
+	FOLD8(VMAXPS)
+	VMOVSS X1, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func round256(out *int8, x, smooth *float32, n int, inverse float32) (sum int32)
+TEXT ·round256(SB), NOSPLIT, $0-44
+	MOVQ out+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ smooth+16(FP), R8
+	MOVQ n+24(FP), CX
+	VBROADCASTSS inverse+32(FP), Y0
+	VPXOR Y1, Y1, Y1
+	XORQ AX, AX
+roundloop8:
+	VMOVUPS (SI)(AX*4), Y2
+	VMOVUPS 32(SI)(AX*4), Y3
+	VMULPS (R8)(AX*4), Y2, Y2
+	VMULPS 32(R8)(AX*4), Y3, Y3
+	VMULPS Y0, Y2, Y2
+	VMULPS Y0, Y3, Y3
+	VCVTPS2DQ Y2, Y2
+	VCVTPS2DQ Y3, Y3
+	VPADDD Y2, Y1, Y1
+	VPADDD Y3, Y1, Y1
+	VPACKSSDW Y3, Y2, Y2
+	VPERMQ $0xd8, Y2, Y2
+	VEXTRACTI128 $1, Y2, X3
+	VPACKSSWB X3, X2, X2
+	VMOVDQU X2, (DI)(AX*1)
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT roundloop8
+	VEXTRACTI128 $1, Y1, X2
+	VPADDD X2, X1, X1
+	VPSHUFD $0x0e, X1, X2
+	VPADDD X2, X1, X1
+	VPSHUFD $0x01, X1, X2
+	VPADDD X2, X1, X1
+	VMOVD X1, AX
+	MOVL AX, sum+40(FP)
+	VZEROUPPER
+	RET
+
+// NEXT8 is NEXT for a coefficient in memory.
+#define NEXT8(at, u, p) \
+	VMULPS u, p, p \
+	VBROADCASTSS at, Y7 \
+	VADDPS Y7, p, p
+
+// func gelu256(x *float32, n int, coefficients *float32)
+TEXT ·gelu256(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ coefficients+16(FP), R8
+	VBROADCASTSS 32(R8), Y12
+	VBROADCASTSS 28(R8), Y11
+	VBROADCASTSS 24(R8), Y10
+	VBROADCASTSS 20(R8), Y9
+	VBROADCASTSS 16(R8), Y8
+	MOVL $0x40880000, AX
+	VMOVD AX, X13
+	VPBROADCASTD X13, Y13 // 4.25
+	MOVL $0xc0880000, AX
+	VMOVD AX, X14
+	VPBROADCASTD X14, Y14
+	MOVL $0x3f000000, AX
+	VMOVD AX, X15
+	VPBROADCASTD X15, Y15 // .5
+	XORQ AX, AX
+geluloop8:
+	VMOVUPS (SI)(AX*4), Y0
+	VMINPS Y13, Y0, Y1
+	VMAXPS Y14, Y1, Y1
+	VMULPS Y1, Y1, Y2
+	VMULPS Y2, Y12, Y3
+	VADDPS Y11, Y3, Y3
+	NEXT(Y10, Y2, Y3)
+	NEXT(Y9, Y2, Y3)
+	NEXT(Y8, Y2, Y3)
+	NEXT8(12(R8), Y2, Y3)
+	NEXT8(8(R8), Y2, Y3)
+	NEXT8(4(R8), Y2, Y3)
+	NEXT8((R8), Y2, Y3)
+	VMULPS Y1, Y3, Y3
+	VADDPS Y15, Y3, Y3
+	VMULPS Y3, Y0, Y0
+	VMOVUPS Y0, (SI)(AX*4)
+	ADDQ $8, AX
+	CMPQ AX, CX
+	JLT geluloop8
+	VZEROUPPER
+	RET
+
+// POWER sets x to e^(x - Y3).
+#define POWER(x, whole, f, p) \
+	VSUBPS Y3, x, x \
+	VMULPS Y13, x, x \
+	VMAXPS Y14, x, x \
+	VADDPS Y15, x, whole \
+	VSUBPS Y15, whole, f \
+	VSUBPS f, x, f \
+	VMULPS f, Y12, p \
+	VADDPS Y11, p, p \
+	NEXT(Y10, f, p) \
+	NEXT(Y9, f, p) \
+	NEXT8((R8), f, p) \
+	VPSLLD $23, whole, whole \
+	VPADDD whole, p, x
+
+// func exp256(x *float32, n int, coefficients *float32) float32
+TEXT ·exp256(SB), NOSPLIT, $0-28
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ coefficients+16(FP), R8
+	VBROADCASTSS 4(R8), Y9
+	VBROADCASTSS 8(R8), Y10
+	VBROADCASTSS 12(R8), Y11
+	VBROADCASTSS 16(R8), Y12
+	MOVL $0x3fb8aa3b, AX
+	VMOVD AX, X13
+	VPBROADCASTD X13, Y13 // log2e
+	MOVL $0xc2fa0000, AX
+	VMOVD AX, X14
+	VPBROADCASTD X14, Y14 // -125
+	MOVL $0x4b400000, AX
+	VMOVD AX, X15
+	VPBROADCASTD X15, Y15 // the shift
+	VMOVUPS (SI), Y1
+	VMOVUPS 32(SI), Y2
+	XORQ AX, AX
+expmax8:
+	VMAXPS (SI)(AX*4), Y1, Y1
+	VMAXPS 32(SI)(AX*4), Y2, Y2
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT expmax8
+	FOLD8(VMAXPS)
+	VBROADCASTSS X1, Y3
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	XORQ AX, AX
+exploop8:
+	VMOVUPS (SI)(AX*4), Y0
+	POWER(Y0, Y4, Y5, Y6)
+	VMOVUPS Y0, (SI)(AX*4)
+	VADDPS Y0, Y1, Y1
+	VMOVUPS 32(SI)(AX*4), Y0
+	POWER(Y0, Y4, Y5, Y6)
+	VMOVUPS Y0, 32(SI)(AX*4)
+	VADDPS Y0, Y2, Y2
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT exploop8
+	FOLD8(VADDPS)
+	VMOVSS X1, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func add256(x, y *float32, n int) float32
+TEXT ·add256(SB), NOSPLIT, $0-28
+	MOVQ x+0(FP), SI
+	MOVQ y+8(FP), R8
+	MOVQ n+16(FP), CX
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	XORQ AX, AX
+addloop8:
+	VMOVUPS (SI)(AX*4), Y0
+	VMOVUPS 32(SI)(AX*4), Y3
+	VADDPS (R8)(AX*4), Y0, Y0
+	VADDPS 32(R8)(AX*4), Y3, Y3
+	VMOVUPS Y0, (SI)(AX*4)
+	VMOVUPS Y3, 32(SI)(AX*4)
+	VADDPS Y0, Y1, Y1
+	VADDPS Y3, Y2, Y2
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT addloop8
+	FOLD8(VADDPS)
+	VMOVSS X1, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func squares256(x *float32, n int, mean float32) float32
+TEXT ·squares256(SB), NOSPLIT, $0-28
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS mean+16(FP), Y3
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	XORQ AX, AX
+squaresloop8:
+	VMOVUPS (SI)(AX*4), Y0
+	VMOVUPS 32(SI)(AX*4), Y4
+	VSUBPS Y3, Y0, Y0
+	VSUBPS Y3, Y4, Y4
+	VMULPS Y0, Y0, Y0
+	VMULPS Y4, Y4, Y4
+	VADDPS Y0, Y1, Y1
+	VADDPS Y4, Y2, Y2
+	ADDQ $16, AX
+	CMPQ AX, CX
+	JLT squaresloop8
+	FOLD8(VADDPS)
+	VMOVSS X1, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func norm256(x *float32, n int, mean, factor float32, weights, biases *float32)
+TEXT ·norm256(SB), NOSPLIT, $0-40
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	VBROADCASTSS mean+16(FP), Y3
+	VBROADCASTSS factor+20(FP), Y4
+	MOVQ weights+24(FP), R8
+	MOVQ biases+32(FP), R9
+	XORQ AX, AX
+normloop8:
+	VMOVUPS (SI)(AX*4), Y0
+	VSUBPS Y3, Y0, Y0
+	VMULPS Y4, Y0, Y0
+	VMULPS (R8)(AX*4), Y0, Y0
+	VADDPS (R9)(AX*4), Y0, Y0
+	VMOVUPS Y0, (SI)(AX*4)
+	ADDQ $8, AX
+	CMPQ AX, CX
+	JLT normloop8
 	VZEROUPPER
 	RET
