@@ -4,13 +4,12 @@ import "golang.org/x/sys/cpu"
 
 // processors returns what this machine has, the fastest first.
 func processors() []processor {
-	neon, sdot := portable, portable
-	neon.name, neon.multiply = "NEON", multiplyWide
-	sdot.name, sdot.multiply = "SDOT", multiplySDOT
+	by := rows{scale4, highest4, round4, gelu4, exp4, add4, squares4, norm4}
+	list := []processor{by.processor("NEON", multiplyWide), portable}
 	if cpu.ARM64.HasASIMDDP {
-		return []processor{sdot, neon, portable}
+		list = append([]processor{by.processor("SDOT", multiplySDOT)}, list...)
 	}
-	return []processor{neon, portable}
+	return list
 }
 
 //go:noescape
@@ -40,3 +39,27 @@ func multiplyWide(sums []int32, w *byte, x []int8, _ []int32, _ []int16, rows, n
 		}
 	}
 }
+
+//go:noescape
+func scale4(out *float32, sums *int32, n int, factor float32, scales, biases *float32)
+
+//go:noescape
+func highest4(x, smooth *float32, n int) float32
+
+//go:noescape
+func round4(out *int8, x, smooth *float32, n int, inverse float32) (sum int32)
+
+//go:noescape
+func gelu4(x *float32, n int, coefficients *float32)
+
+//go:noescape
+func exp4(x *float32, n int, coefficients *float32) float32
+
+//go:noescape
+func add4(x, y *float32, n int) float32
+
+//go:noescape
+func squares4(x *float32, n int, mean float32) float32
+
+//go:noescape
+func norm4(x *float32, n int, mean, factor float32, weights, biases *float32)
