@@ -368,7 +368,7 @@ func FuzzArgv(f *testing.F) {
 		f.Add(s, "")
 	}
 	f.Fuzz(func(t *testing.T, command, arg string) {
-		line, err := Split(command)
+		line, err := split(command, "", nil)
 		if err != nil {
 			return
 		}

@@ -16,12 +16,9 @@ import (
 // a parser that follows nested brackets.
 const maxCommand = 32 << 10
 
-// Split returns the words of a command line as a shell would split it. Only one simple
-// command of plain and quoted words is accepted; every error is an *Error.
-func Split(command string) ([]string, error) { return split(command, "", nil) }
-
-// split is Split that writes workspace in the place of $WORKSPACE; "" means that there is none.
-// files are those in the working folder: an argument with a pattern that matches none of them
+// split returns the words of a command line as a shell would split it. Only one simple
+// command of plain and quoted words is accepted; every error is an *Error. workspace stands in
+// the place of $WORKSPACE; "" means that there is none. files are those in the working folder: an argument with a pattern that matches none of them
 // is a plain word, as in a shell. nil means that they are not known.
 func split(command, workspace string, files fs.FS) ([]string, error) {
 	file, err := parse(command)

@@ -27,7 +27,7 @@ func TestSplit(t *testing.T) {
 		"if.sh then":                            {"if.sh", "then"},
 		"echo if ! }":                           {"echo", "if", "!", "}"},
 	} {
-		if got, err := Split(command); err != nil || !slices.Equal(got, want) {
+		if got, err := split(command, "", nil); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q is split into %q, %v; want %q", command, got, err, want)
 		}
 	}
@@ -93,7 +93,7 @@ func TestSplitRefused(t *testing.T) {
 		strings.Repeat("a", 1e5): "100000 bytes",
 		strings.Repeat("(", 3e4): "syntax error",
 	} {
-		words, err := Split(command)
+		words, err := split(command, "", nil)
 		e, ok := errors.AsType[*Error](err)
 		if !ok || !strings.Contains(e.Fact, want) || e.Hint == "" || (e.Reason == Blank) != (want == "blank") {
 			t.Errorf("%.80q gives %q and the error %v; want one that says %q", command, words, err, want)
@@ -131,7 +131,7 @@ func FuzzSplit(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, command string) {
-		list, err := Split(command)
+		list, err := split(command, "", nil)
 		if err != nil {
 			if e, ok := errors.AsType[*Error](err); !ok || e.Fact == "" || e.Hint == "" || list != nil {
 				t.Fatalf("%q gives %q and %#v", command, list, err)
@@ -147,7 +147,7 @@ func FuzzSplit(f *testing.F) {
 			}
 			line, size = append(line, q), size+len(w)
 		}
-		if again, err := Split(strings.Join(line, " ")); err != nil || !slices.Equal(again, list) || size > len(command) {
+		if again, err := split(strings.Join(line, " "), "", nil); err != nil || !slices.Equal(again, list) || size > len(command) {
 			t.Fatalf("%q gives %q, and quoted again %q, %v", command, list, again, err)
 		}
 	})

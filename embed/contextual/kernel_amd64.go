@@ -57,50 +57,19 @@ func multiply256(sums []int32, w *byte, x []int8, starts []int32, wide []int16, 
 	}
 }
 
-//go:noescape
 func scale256(out *float32, sums *int32, n int, factor float32, scales, biases *float32)
-
-//go:noescape
 func highest256(x, smooth *float32, n int) float32
-
-//go:noescape
 func round256(out *int8, x, smooth *float32, n int, inverse float32) (sum int32)
-
-//go:noescape
 func gelu256(x *float32, n int, coefficients *float32)
-
-//go:noescape
 func exp256(x *float32, n int, coefficients *float32) float32
-
-//go:noescape
 func add256(x, y *float32, n int) float32
-
-//go:noescape
 func squares256(x *float32, n int, mean float32) float32
-
-//go:noescape
 func norm256(x *float32, n int, mean, factor float32, weights, biases *float32)
-
-//go:noescape
 func scale512(out *float32, sums *int32, n int, factor float32, scales, biases *float32)
-
-//go:noescape
 func highest512(x, smooth *float32, n int) float32
-
-//go:noescape
 func round512(out *int8, x, smooth *float32, n int, inverse float32) (sum int32)
-
-//go:noescape
 func gelu512(x *float32, n int, coefficients *float32)
-
-//go:noescape
 func exp512(x *float32, n int, coefficients *float32) float32
-
-//go:noescape
 func add512(x, y *float32, n int) float32
-
-//go:noescape
 func squares512(x *float32, n int, mean float32) float32
-
-//go:noescape
 func norm512(x *float32, n int, mean, factor float32, weights, biases *float32)

@@ -40,26 +40,11 @@ func multiplyWide(sums []int32, w *byte, x []int8, _ []int32, _ []int16, rows, n
 	}
 }
 
-//go:noescape
 func scale4(out *float32, sums *int32, n int, factor float32, scales, biases *float32)
-
-//go:noescape
 func highest4(x, smooth *float32, n int) float32
-
-//go:noescape
 func round4(out *int8, x, smooth *float32, n int, inverse float32) (sum int32)
-
-//go:noescape
 func gelu4(x *float32, n int, coefficients *float32)
-
-//go:noescape
 func exp4(x *float32, n int, coefficients *float32) float32
-
-//go:noescape
 func add4(x, y *float32, n int) float32
-
-//go:noescape
 func squares4(x *float32, n int, mean float32) float32
-
-//go:noescape
 func norm4(x *float32, n int, mean, factor float32, weights, biases *float32)

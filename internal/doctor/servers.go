@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,39 +17,35 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// asked is the text that servers are asked with.
-const asked = "skills"
-
-// Servers asks the servers of a configuration, and reports which of them do not answer within a
-// time or refuse the key: the embedder, the reranker and the registries. registries may be nil.
+// Servers asks the embedder, the reranker and the registries, which may be nil, and reports which are silent or refuse the key.
 func Servers(ctx context.Context, cfg repertoire.Config, from *registries.Client, wait time.Duration) []skill.Problem {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	var all sync.WaitGroup
-	var ofEmbedder, ofReranker, ofRegistries []skill.Problem
+	found := make([][]skill.Problem, 3)
 	if by, err := config.EmbeddingBy(cfg.Embedder, cfg.Contextual); err == nil && by.Embedder != nil && !by.Inline {
 		all.Go(func() {
-			_, err := by.Embedder.Embed(ctx, embed.Query, []string{asked})
-			ofEmbedder = silent("embedder", err)
+			_, err := by.Embedder.Embed(ctx, embed.Query, []string{"skills"})
+			found[0] = silent("embedder", err)
 		})
 	}
 	if cfg.Reranker != nil {
 		all.Go(func() {
-			_, err := cfg.Reranker.Rerank(ctx, asked, []string{asked})
-			ofReranker = silent("reranker", err)
+			_, err := cfg.Reranker.Rerank(ctx, "skills", []string{"skills"})
+			found[1] = silent("reranker", err)
 		})
 	}
 	if from != nil {
 		all.Go(func() {
-			for _, a := range from.Search(ctx, asked, 1).Asked {
+			for _, a := range from.Search(ctx, "skills", 1).Asked {
 				if a.Error != "" && a.Via == "" {
-					ofRegistries = append(ofRegistries, silent("registry "+a.Name, errors.New(a.Error))...)
+					found[2] = append(found[2], silent("registry "+a.Name, errors.New(a.Error))...)
 				}
 			}
 		})
 	}
 	all.Wait()
-	return append(append(ofEmbedder, ofReranker...), ofRegistries...)
+	return slices.Concat(found...)
 }
 
 // silent returns the finding for a server that has not answered; none if err is nil.

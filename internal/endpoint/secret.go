@@ -32,7 +32,7 @@ func KeyHint(key, name string) string {
 	case name != "":
 		return " (no key was sent: " + name + " is not set)"
 	}
-	return " (no key was sent)"
+	return " (no key was sent: name its variable)"
 }
 
 // CheckHeaders returns an error if a header is malformed.

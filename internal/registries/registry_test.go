@@ -146,7 +146,7 @@ func TestBad(t *testing.T) {
 	for mode, want := range map[string]string{
 		registrytest.Slow: "it did not answer in time", registrytest.HTML: "it answers an HTML page", registrytest.Huge: "its answer has more than 1048576 bytes",
 		registrytest.Broken: "500 Internal Server Error: out of [2J order", registrytest.Deep: "it answers something that is no JSON",
-		"dead": "nothing listens there", "401": "401 Unauthorized: refused by HOST: no token (no key was sent)",
+		"dead": "nothing listens there", "401": "401 Unauthorized: refused by HOST: no token (no key was sent: name its variable)",
 	} {
 		for _, form := range registries.Forms() {
 			t.Run(mode+" "+form, func(t *testing.T) {

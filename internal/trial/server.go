@@ -93,8 +93,7 @@ func (b *bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	a, err := http.DefaultTransport.RoundTrip(r)
 	if err == nil && endpoint.Refused(a.StatusCode) {
-		text := fmt.Sprintf("%s%s: status %d", endpoint.RefusedBy, r.URL.Host, a.StatusCode)
-		b.refused.Store(&text)
+		b.refused.Store(new(fmt.Sprintf("%s%s: status %d", endpoint.RefusedBy, r.URL.Host, a.StatusCode)))
 	}
 	return a, err
 }

@@ -127,7 +127,7 @@ func (r *Reranker) Rerank(ctx context.Context, query string, documents []string)
 	case err != nil:
 		return nil, r.failure(err.Error(), "")
 	case !answer.OK():
-		return nil, r.failure(fmt.Sprintf("http %d: %s", answer.Status, answer.Message()), r.hint(answer))
+		return nil, r.failure(fmt.Sprintf("http %d: %s", answer.Status, answer.Message()), answer.Hint(endpoint.KeyHint(*r.key, r.cfg.KeyEnv), " (check the base URL and the model: nothing is at "+r.url+")"))
 	case answer.Cut:
 		return nil, r.failure(fmt.Sprintf("the answer is longer than %d bytes", maxAnswer(body)), "")
 	}
@@ -158,20 +158,9 @@ func maxAnswer(request []byte) int { return 256<<10 + 6*len(request) }
 // failure returns an error with the server's message and a hint. It removes the key
 // before it shortens the message.
 func (r *Reranker) failure(text, hint string) error {
-	if *r.key != "" {
-		text = strings.ReplaceAll(text, *r.key, "[secret]")
-	}
 	who := string(r.cfg.API)
 	if r.cfg.Model != "" {
 		who = "model " + r.cfg.Model
 	}
-	return fmt.Errorf("%w: %s: %s%s", ErrUnavailable, who, endpoint.Tidy(text), hint)
-}
-
-func (r *Reranker) hint(a endpoint.Answer) string {
-	key := " (no key was sent: name its variable)"
-	if r.cfg.KeyEnv != "" {
-		key = " (check the key in " + r.cfg.KeyEnv + ")"
-	}
-	return a.Hint(key, " (check the base URL and the model: nothing is at "+r.url+")")
+	return fmt.Errorf("%w: %s: %s%s", ErrUnavailable, who, endpoint.Tidy(endpoint.Scrubber(*r.key, nil).Replace(text)), hint)
 }
