@@ -109,7 +109,7 @@ var layers = map[string][]string{
 	"contextprovider":     {"skill", "search", "internal/sections", "internal/words", "internal/lazyregexp", "internal/tidy"},
 	"install":             {"skill", "source", "install/git", "install/unpack", "install/remote", "internal/atomicfile", "internal/regular", "internal/scratch", "internal/words", "internal/endpoint"},
 	"mcpserver":           {"agent", "agent/tool", "usage", "skill", "search", "contextprovider", "proposal", "internal/access", "internal/api", "internal/ard", "internal/registry", "internal/intent", "internal/serve", "internal/session", "internal/turns", "internal/words", "internal/tidy"},
-	".":                   {"skill", "embed", "rerank", "source", "source/shared", "store", "store/cache", "store/sqlite", "snapshot", "index", "search", "search/query", "contextprovider", "internal/atomicfile", "internal/client", "internal/commands", "internal/config", "internal/regular", "internal/scratch", "internal/words", "internal/endpoint"},
+	".":                   {"skill", "embed", "rerank", "source", "source/shared", "store", "store/cache", "store/sqlite", "snapshot", "index", "search", "search/query", "contextprovider", "internal/atomicfile", "internal/client", "internal/commands", "internal/config", "internal/regular", "internal/scratch", "internal/turns", "internal/words", "internal/endpoint"},
 	"internal/cli":        {"*"},
 	"cmd/skills":          {"internal/cli"},
 	"cmd/repertoire":      {"internal/cli"},

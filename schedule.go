@@ -10,6 +10,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/repertoire-skills/repertoire/internal/turns"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -54,7 +55,7 @@ func (l *local) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	s.ctx, s.cancel = context.WithCancel(turns.WithClient(context.WithoutCancel(ctx), turns.Background))
 	skip := cron.SkipIfStillRunning(cron.DiscardLogger)
 	job := skip(cron.FuncJob(s.tick))
 	s.cron = cron.New()

@@ -12,7 +12,7 @@ import (
 )
 
 // embedBatch is how many skills have their texts embedded at a time.
-const embedBatch = 16
+const embedBatch = 32 // several for each processor
 
 // Vectors gives the texts in a store the vectors of an embedder that they lack.
 type Vectors struct {

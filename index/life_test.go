@@ -151,7 +151,7 @@ func TestEmbedProgress(t *testing.T) {
 			t.Errorf("%d texts, want %d", all, n)
 		}
 	})
-	want := []int{16, 32, 48, 64, 80, 96}
+	want := []int{32, 64, 96, 128, 160, 192}
 	if err != nil || !slices.Equal(steps, want) {
 		t.Errorf("progress %v, %v; want %v", steps, err, want)
 	}

@@ -6,7 +6,9 @@ package contextual
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/turns"
@@ -16,9 +18,10 @@ import (
 // there are processors are under way, and others wait. Clients of a server (see turns.WithClient) get
 // their turns fairly, and one of them leaves a processor to the others.
 type Embedder struct {
-	m     *model
-	turns *turns.Gate
-	idle  sync.Pool // of *pass
+	m          *model
+	processors int
+	turns      *turns.Gate
+	idle       sync.Pool // of *pass
 
 	extras string // see SetExtras; "" means none
 }
@@ -30,8 +33,8 @@ func New(data string) (*Embedder, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := int64(runtime.GOMAXPROCS(0))
-	e := &Embedder{m: m, turns: turns.New(n, max(1, n-1))}
+	n := runtime.GOMAXPROCS(0)
+	e := &Embedder{m: m, processors: n, turns: turns.New(int64(n), max(1, int64(n-1)))}
 	e.idle.New = func() any { return newPass(m) }
 	return e, nil
 }
@@ -45,16 +48,26 @@ func (e *Embedder) Dim() int { return e.m.hidden }
 // Processor names the instructions that it computes with, such as "AVX-512 VNNI".
 func Processor() string { return chosen.name }
 
-// Embed implements embed.Embedder. It treats queries and documents alike, and looks at the
-// context before each layer of each text.
+// Embed implements embed.Embedder. It treats queries and documents alike, takes as many processors
+// as there are texts, and looks at the context before each layer of each text.
 func (e *Embedder) Embed(ctx context.Context, _ embed.Kind, texts []string) ([]embed.Vector, error) {
-	vectors := make([]embed.Vector, 0, len(texts))
-	for _, text := range texts {
-		v, err := e.embed(ctx, text)
-		if err != nil {
-			return vectors, err
+	vectors, errs := make([]embed.Vector, len(texts)), make([]error, len(texts))
+	var next atomic.Int64
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < len(texts); i = int(next.Add(1)) - 1 {
+			if vectors[i], errs[i] = e.embed(ctx, texts[i]); errs[i] != nil {
+				next.Store(int64(len(texts)))
+			}
 		}
-		vectors = append(vectors, v)
+	}
+	var others sync.WaitGroup
+	for range min(e.processors, len(texts)) - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return vectors[:i], errs[i] // those before were begun before
 	}
 	return vectors, nil
 }

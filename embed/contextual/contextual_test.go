@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -375,4 +376,43 @@ func TestTurns(t *testing.T) {
 	giveUp()
 	waiting.Wait()
 	under.Leave()
+}
+
+// looks is a context that ends after a number of looks at it.
+type looks struct {
+	context.Context
+	left *atomic.Int64
+}
+
+func (l looks) Err() error {
+	if l.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestEndsEarly: what many processors have embedded until an error are the vectors of the first texts.
+func TestEndsEarly(t *testing.T) {
+	e := embedder(t, smallWeights(1))
+	many := slices.Repeat(texts, 4)
+	whole := vectors(t, e, many...)
+	e.processors = 3
+	longest := 0
+	for n := range int64(3*len(many) + 1) { // three layers look at the context
+		ctx := looks{t.Context(), new(atomic.Int64)}
+		ctx.left.Store(n)
+		got, err := e.Embed(ctx, embed.Document, many)
+		if n < int64(3*len(many)) && !errors.Is(err, context.Canceled) || n == int64(3*len(many)) && (err != nil || len(got) != len(many)) {
+			t.Fatalf("after %d looks: %d vectors, error %v", n, len(got), err)
+		}
+		for i, v := range got {
+			if !slices.Equal(v, whole[i]) {
+				t.Errorf("after %d looks: vector %d is another one", n, i)
+			}
+		}
+		longest = max(longest, len(got))
+	}
+	if longest != len(many) {
+		t.Errorf("at most %d of %d vectors", longest, len(many))
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/slots"
+	"github.com/repertoire-skills/repertoire/internal/turns"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
@@ -115,7 +116,7 @@ func indexLocked(ctx context.Context, s *session, lock, place string) error {
 		defer turn.Close()
 	}
 	s.lastGood = true // as the hook that started this process
-	return runIndex(ctx, s, indexRun{})
+	return runIndex(turns.WithClient(ctx, turns.Background), s, indexRun{})
 }
 
 func runIndex(ctx context.Context, s *session, o indexRun) error {

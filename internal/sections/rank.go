@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -225,23 +224,24 @@ func nearest(ctx context.Context, q *Query, files []*File, hits []Hit, passages 
 	if err != nil {
 		return nil, err
 	}
-	vectors := make([]embed.Vector, len(passages))
-	errs := make([]error, min(len(passages), runtime.GOMAXPROCS(0)))
-	var all sync.WaitGroup
-	for w := range errs { // an embedder that computes here takes one processor for each call
-		all.Go(func() {
-			for i := w; i < len(passages) && errs[w] == nil; i += len(errs) {
-				vectors[i], errs[w] = files[hits[passages[i].hit].File].encode(ctx, q.Encoder, passages[i].text)
-			}
-		})
+	fileOf := func(p passage) *File { return files[hits[p.hit].File] }
+	var missing []passage
+	var texts []string
+	for _, p := range passages {
+		if fileOf(p).vectorOf(q.Encoder, p.text) == nil {
+			missing, texts = append(missing, p), append(texts, p.text)
+		}
 	}
-	all.Wait()
-	if err := errors.Join(errs...); err != nil {
+	vectors, err := q.Encoder.Embed(ctx, embed.Document, texts)
+	for i, v := range vectors {
+		fileOf(missing[i]).keep(q.Encoder, texts[i], v)
+	}
+	if err != nil {
 		return nil, err
 	}
 	list, lowest := make([]float64, len(hits)), 1.
-	for i, p := range passages {
-		cosine := max(embed.Dot(v[0], vectors[i]), 0)
+	for _, p := range passages {
+		cosine := max(embed.Dot(v[0], fileOf(p).vectorOf(q.Encoder, p.text)), 0)
 		list[p.hit], lowest = max(list[p.hit], cosine), min(lowest, cosine)
 	}
 	for i := range list {
@@ -250,26 +250,21 @@ func nearest(ctx context.Context, q *Query, files []*File, hits []Hit, passages 
 	return list, nil
 }
 
-// encode returns the vector of a passage, and keeps it.
-func (f *File) encode(ctx context.Context, e embed.Embedder, passage string) (embed.Vector, error) {
-	of := encoding{e.Model(), passage}
+// vectorOf returns the vector of a passage if it is kept, else nil.
+func (f *File) vectorOf(e embed.Embedder, passage string) embed.Vector {
 	f.mu.Lock()
-	v := f.passages[of]
-	f.mu.Unlock()
-	if v != nil {
-		return v, nil
-	}
-	list, err := e.Embed(ctx, embed.Document, []string{passage})
-	if err != nil {
-		return nil, err
-	}
+	defer f.mu.Unlock()
+	return f.passages[encoding{e.Model(), passage}]
+}
+
+// keep keeps the vector of a passage.
+func (f *File) keep(e embed.Embedder, passage string, v embed.Vector) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.passages == nil {
 		f.passages = make(map[encoding]embed.Vector)
 	}
-	f.passages[of] = list[0]
-	return list[0], nil
+	f.passages[encoding{e.Model(), passage}] = v
 }
 
 // passagesOf returns a section in pieces of a few lines, each below the headings: an encoder sees what

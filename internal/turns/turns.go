@@ -177,6 +177,9 @@ func (g *Gate) forget(s *share) {
 // clientKey is the context key of the client.
 type clientKey struct{}
 
+// Background is the client for work that nobody waits for.
+const Background = "\x00"
+
 // WithClient returns a context of work for a client: a caller with a name, or else an address.
 func WithClient(ctx context.Context, client string) context.Context {
 	return context.WithValue(ctx, clientKey{}, client)
