@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/embed"
@@ -51,6 +52,42 @@ func TestFreshen(t *testing.T) {
 	must.Write(t, filepath.Join(dir, "tart", "SKILL.md"), doc("tart", "Bakes tarts."))
 	if _, err := c.Freshen(ended, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+}
+
+// TestFreshenPart: who can wait for a part only gets one of a large catalog that nobody has read, and goes on later.
+func TestFreshenPart(t *testing.T) {
+	t.Parallel()
+	const all = 1600
+	var names []string
+	for i := range all {
+		names = append(names, fmt.Sprintf("skill-%04d", i))
+	}
+	src, _ := folder(t, "a", docs(names...))
+	c := open(t, repertoire.Config{Sources: []source.Source{src}, Defer: true, Contextual: embed.None{}})
+	found := 0
+	f, err := c.Freshen(t.Context(), &repertoire.FreshenOptions{Partial: true, Found: func() {
+		if found++; found == 501 {
+			time.Sleep(time.Second) // a slow disk
+		}
+	}})
+	if err != nil || !f.Partial || !f.Cut || f.Current {
+		t.Errorf("%+v, %v; want a part", f, err)
+	}
+	if n := len(list(t, c, nil, false)); n < 400 || n >= all {
+		t.Errorf("the part has %d skills", n)
+	}
+	if n, err := c.Unread(t.Context()); n != 1 || err != nil {
+		t.Errorf("%d folders are not read, %v", n, err)
+	}
+	if answer, err := c.Search(t.Context(), repertoire.Query{Text: "skill-0007", Limit: 1}); err != nil || len(answer.Hits) != 1 || answer.Hits[0].Name != "skill-0007" || answer.Unread != 1 {
+		t.Errorf("a skill of the part: %+v, %v", answer, err)
+	}
+	if f, err := c.Freshen(t.Context(), nil); err != nil || f.Partial || f.Cut {
+		t.Errorf("with time: %+v, %v", f, err)
+	}
+	if n := len(list(t, c, nil, false)); n != all {
+		t.Errorf("%d skills in the end", n)
 	}
 }
 

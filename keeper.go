@@ -102,7 +102,8 @@ type FreshenOptions struct {
 	Look time.Duration // most time for a look at the folders of the skills, see Owner.Glance; 0 means 1 s
 	Scan time.Duration // most time for a rescan of a catalog that was indexed before; 0 means 1 s
 	// Partial answers from the part of the catalog that is there when the time of Scan is over,
-	// instead of indexing completely a catalog that does not hold all of its sources yet.
+	// instead of indexing completely a catalog that does not hold all of its sources yet. If it
+	// holds none, 500 skills or more are read before.
 	Partial bool
 	Rescan  bool   // rescan even if the look shows no change, for the reports
 	Found   func() // called for each SKILL.md of a catalog that is indexed for the first time; nil means that nothing is called

@@ -299,7 +299,8 @@ func (l *local) freshen(ctx context.Context, o *FreshenOptions) (Freshness, erro
 			f.Partial, err = l.usable(ctx)
 		}
 		if err != nil || !f.Partial {
-			f.Reports, err = l.rescan(ctx, o.Found, false)
+			f.Reports, f.Cut, err = readFirst(ctx, l, o)
+			f.Partial = f.Cut
 			return f, err
 		}
 	}
@@ -325,6 +326,32 @@ func (l *local) freshen(ctx context.Context, o *FreshenOptions) (Freshness, erro
 		f.Stale = nil // all was as the last scan saw it
 	}
 	return f, nil
+}
+
+// How much is read of a catalog that nobody has read, if an answer from a part of it will do: what comes in
+// this time, but this many skills, which are a whole catalog for most.
+const (
+	firstTime   = 800 * time.Millisecond
+	firstSkills = 500
+)
+
+// readFirst reads a catalog that nobody has read. It reports whether it has left a part of it.
+func readFirst(ctx context.Context, l *local, o *FreshenOptions) (_ []Report, cut bool, err error) {
+	bounded, cancel := context.WithCancel(ctx)
+	defer cancel()
+	began, n := time.Now(), new(atomic.Int64)
+	reports, err := l.rescan(bounded, func() {
+		if o.Found != nil {
+			o.Found()
+		}
+		if n.Add(1) > firstSkills && o.Partial && time.Since(began) > firstTime {
+			cancel()
+		}
+	}, false)
+	if cut = err != nil && ctx.Err() == nil && bounded.Err() != nil; cut {
+		err = l.use(ctx, func(f *catalogFile) error { return l.publish(ctx, f) })
+	}
+	return reports, cut, err
 }
 
 // answers reports whether the catalog has a ranking that an earlier scan left.

@@ -108,6 +108,11 @@ func (s *session) indexBehind(ctx context.Context) error {
 	if err := c.Catalog.Close(); err != nil || shared {
 		return err
 	}
+	return s.goOn(db)
+}
+
+// goOn indexes in the background what a command has left unread.
+func (s *session) goOn(db string) error {
 	state, err := config.StateDir()
 	if err != nil {
 		return err

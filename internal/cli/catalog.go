@@ -200,6 +200,11 @@ func (s *session) ask(ctx context.Context, limit time.Duration, args []string, d
 // refresh brings an open catalog up to date: a new one completely, any other as far as
 // possible within about limit. What it leaves out, the next command does.
 func (s *session) refresh(ctx context.Context, c *catalog, limit time.Duration) error {
+	if s.partial && buildingIn(stateDir())(c.Path()) { // to read beside it would make both slower
+		if unread, err := c.Unread(ctx); err == nil && unread > 0 {
+			return s.notePart(ctx, c)
+		}
+	}
 	bar := s.progress("indexing", -1)
 	f, err := c.Freshen(ctx, &repertoire.FreshenOptions{
 		Look: limit, Scan: freshen, Rescan: s.verbose, Found: bar.step, Partial: s.partial,
@@ -209,6 +214,11 @@ func (s *session) refresh(ctx context.Context, c *catalog, limit time.Duration) 
 	case f.Partial:
 		if err := s.notePart(ctx, c); err != nil {
 			return err
+		}
+		if f.Cut {
+			if err := s.goOn(c.Path()); err != nil {
+				s.noteVerbose("the rest is not read in the background: %v", err)
+			}
 		}
 	case f.Cut:
 		s.note("some changed skills are not read yet; the next command goes on, \"skills index\" reads all")
