@@ -52,10 +52,11 @@ func Processor() string { return chosen.name }
 // as there are texts, and looks at the context before each layer of each text.
 func (e *Embedder) Embed(ctx context.Context, _ embed.Kind, texts []string) ([]embed.Vector, error) {
 	vectors, errs := make([]embed.Vector, len(texts)), make([]error, len(texts))
+	each := e.processors / max(1, len(texts)) // 0 is as good as 1
 	var next atomic.Int64
 	work := func() {
 		for i := int(next.Add(1)) - 1; i < len(texts); i = int(next.Add(1)) - 1 {
-			if vectors[i], errs[i] = e.embed(ctx, texts[i]); errs[i] != nil {
+			if vectors[i], errs[i] = e.embed(ctx, texts[i], each); errs[i] != nil {
 				next.Store(int64(len(texts)))
 			}
 		}
@@ -72,7 +73,8 @@ func (e *Embedder) Embed(ctx context.Context, _ embed.Kind, texts []string) ([]e
 	return vectors, nil
 }
 
-func (e *Embedder) embed(ctx context.Context, text string) (embed.Vector, error) {
+// embed embeds a text, on so many processors if they are free.
+func (e *Embedder) embed(ctx context.Context, text string, most int) (embed.Vector, error) {
 	turn, err := e.turns.Enter(ctx, turns.Client(ctx), 1)
 	if err != nil {
 		return nil, err
@@ -80,5 +82,15 @@ func (e *Embedder) embed(ctx context.Context, text string) (embed.Vector, error)
 	defer turn.Leave()
 	p := e.idle.Get().(*pass)
 	defer e.idle.Put(p)
-	return p.run(ctx, e.m.split(text, e.m.positions))
+	pieces := e.m.split(text, e.m.positions)
+	processors := 1
+	for processors < min(most, 4, len(pieces)/rowUnit) {
+		turn, ok := e.turns.Try(turns.Client(ctx), 1)
+		if !ok {
+			break
+		}
+		defer turn.Leave()
+		processors++
+	}
+	return p.run(ctx, pieces, processors)
 }

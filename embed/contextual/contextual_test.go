@@ -322,7 +322,7 @@ func BenchmarkEmbed(b *testing.B) {
 				}
 				pass := newPass(e.m)
 				for b.Loop() {
-					_, _ = pass.run(context.Background(), pieces)
+					_, _ = pass.run(context.Background(), pieces, 1)
 				}
 			})
 		}
@@ -414,5 +414,34 @@ func TestEndsEarly(t *testing.T) {
 	}
 	if longest != len(many) {
 		t.Errorf("at most %d of %d vectors", longest, len(many))
+	}
+}
+
+// TestManyProcessors: the vector of a text is the same on however many processors it is computed.
+func TestManyProcessors(t *testing.T) {
+	e := embedder(t, smallWeights(1))
+	for n := 1; n <= 40; n++ {
+		pieces := make([]int, n)
+		for i := range pieces {
+			pieces[i] = (7*i + n) % e.m.pieces
+		}
+		want, err := newPass(e.m).run(t.Context(), pieces, 1)
+		must.Do(t, err)
+		for processors := 2; processors <= 5; processors++ {
+			got, err := newPass(e.m).run(t.Context(), pieces, processors)
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%d pieces on %d processors: another vector, error %v", n, processors, err)
+			}
+		}
+	}
+	e.processors, e.turns = 4, turns.New(4, 3)
+	long := strings.Repeat("making charts ", 12)
+	want := vectors(t, e, long, long)[0]
+	ctx := turns.WithClient(t.Context(), "a")
+	if got, err := e.Embed(ctx, embed.Query, []string{long}); err != nil || !slices.Equal(got[0], want) {
+		t.Errorf("a client's text: another vector, error %v", err)
+	}
+	if _, ok := e.turns.Try("", 4); !ok {
+		t.Error("turns are not given back")
 	}
 }

@@ -3,6 +3,9 @@ package contextual
 import (
 	"context"
 	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/repertoire-skills/repertoire/embed"
@@ -28,8 +31,14 @@ type pass struct {
 	keySteps     []float32 // [heads][hold]
 	valueSteps   []float32 // [heads][hold]
 	beyond       []float32 // [hold]: 0 for a piece, and next to minus infinity for what is none
+	ones         []float32 // of one head
 
-	// For the rows of a block.
+	workers []*worker
+}
+
+// A worker has room for the rows of a block on their way through a part of a layer.
+type worker struct {
+	*pass
 	rounded []int8    // [blockRows][inner]
 	wide16  []int16   // the same
 	sums    []int32   // [blockRows][inner]
@@ -38,34 +47,36 @@ type pass struct {
 	scores  []float32 // [hold]
 	starts  []int32   // [blockRows]
 	steps   []float32 // [blockRows]
-	ones    []float32 // of one head
 
 	key, value [maxHead]int8 // of one piece and head
 }
 
 func newPass(m *model) *pass {
 	hold := roundUp(m.positions, tile)
-	widest := max(m.inner, 3*m.hidden, hold)
 	p := &pass{m: m, hold: hold,
 		x: make([]float32, hold*m.hidden), queries: make([]int8, hold*m.hidden),
 		queryStarts: make([]int32, m.heads*hold), querySteps: make([]float32, m.heads*hold),
 		keys: make([]byte, hold*m.hidden), values: make([]byte, hold*m.hidden),
 		keySteps: make([]float32, m.heads*hold), valueSteps: make([]float32, m.heads*hold), beyond: make([]float32, hold),
-		rounded: make([]int8, blockRows*widest), wide16: make([]int16, blockRows*widest), sums: make([]int32, blockRows*widest), wideRow: make([]float32, blockRows*max(m.inner, 3*m.hidden)),
-		row: make([]float32, blockRows*m.hidden), scores: make([]float32, hold), starts: make([]int32, blockRows), steps: make([]float32, blockRows),
-		ones: make([]float32, m.headSize()),
+		ones: slices.Repeat([]float32{1}, m.headSize()),
 	}
-	for i := range p.ones {
-		p.ones[i] = 1
-	}
+	p.workers = []*worker{newWorker(p)}
 	return p
+}
+
+func newWorker(p *pass) *worker {
+	m, widest := p.m, max(p.m.inner, 3*p.m.hidden, p.hold)
+	return &worker{pass: p,
+		rounded: make([]int8, blockRows*widest), wide16: make([]int16, blockRows*widest), sums: make([]int32, blockRows*widest), wideRow: make([]float32, blockRows*max(m.inner, 3*m.hidden)),
+		row: make([]float32, blockRows*m.hidden), scores: make([]float32, p.hold), starts: make([]int32, blockRows), steps: make([]float32, blockRows),
+	}
 }
 
 func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 
-// run returns the vector of a text of at least one piece, which it has as rows of the model. It
-// ends early with the error of the context.
-func (p *pass) run(ctx context.Context, pieces []int) (embed.Vector, error) {
+// run returns the vector of a text of at least one piece, which it has as rows of the model, and takes
+// so many processors. It ends early with the error of the context.
+func (p *pass) run(ctx context.Context, pieces []int, processors int) (embed.Vector, error) {
 	m := p.m
 	p.count, p.wide = len(pieces), roundUp(len(pieces), tile)
 	for i := range p.beyond {
@@ -84,7 +95,7 @@ func (p *pass) run(ctx context.Context, pieces []int) (embed.Vector, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		p.layer(&m.layer[i])
+		p.layer(&m.layer[i], processors)
 	}
 	v := make(embed.Vector, m.hidden)
 	for i := range p.count {
@@ -106,29 +117,48 @@ func (p *pass) start(x []float32, piece, position int) {
 }
 
 // layer takes the pieces through a layer.
-func (p *pass) layer(l *layer) {
-	for from := 0; from < p.count; from += blockRows {
-		n := min(blockRows, p.count-from)
-		attend := p.multiply(&l.attend, p.x[from*p.m.hidden:], n, p.wideRow)
+func (p *pass) layer(l *layer, processors int) {
+	p.each(processors, func(w *worker, from, n int) {
+		attend := w.multiply(&l.attend, p.x[from*p.m.hidden:], n, w.wideRow)
 		for i := range n {
-			p.keep(attend[i*l.attend.m:][:l.attend.m], from+i)
+			w.keep(attend[i*l.attend.m:][:l.attend.m], from+i)
 		}
-	}
-	for from := 0; from < p.count; from += blockRows {
-		n := min(blockRows, p.count-from)
+	})
+	p.each(processors, func(w *worker, from, n int) {
 		for head := range p.m.heads {
-			p.attend(head, from, n)
+			w.attend(head, from, n)
 		}
 		x := p.x[from*p.m.hidden:]
-		p.add(x, p.multiply(&l.join, p.row, n, p.wideRow), n, &l.joined)
-		up := p.multiply(&l.up, x, n, p.wideRow)
+		p.add(x, w.multiply(&l.join, w.row, n, w.wideRow), n, &l.joined)
+		up := w.multiply(&l.up, x, n, w.wideRow)
 		chosen.gelu(up[:n*p.m.inner])
-		p.add(x, p.multiply(&l.down, up, n, p.row), n, &l.out)
+		p.add(x, w.multiply(&l.down, up, n, w.row), n, &l.out)
+	})
+}
+
+// each calls f for blocks of n pieces, which together are all, on so many processors.
+func (p *pass) each(processors int, f func(w *worker, from, n int)) {
+	blocks := roundUp((p.count+blockRows-1)/blockRows, processors)
+	rows := roundUp((p.count+blocks-1)/blocks, rowUnit)
+	var next atomic.Int64
+	work := func(w *worker) {
+		for from := int(next.Add(int64(rows))) - rows; from < p.count; from = int(next.Add(int64(rows))) - rows {
+			f(w, from, min(rows, p.count-from))
+		}
 	}
+	for len(p.workers) < processors {
+		p.workers = append(p.workers, newWorker(p))
+	}
+	var others sync.WaitGroup
+	for _, w := range p.workers[1:processors] {
+		others.Go(func() { work(w) })
+	}
+	work(p.workers[0])
+	others.Wait()
 }
 
 // multiply returns the products of n rows of x with a matrix, in out.
-func (p *pass) multiply(w *matrix, x []float32, n int, out []float32) []float32 {
+func (p *worker) multiply(w *matrix, x []float32, n int, out []float32) []float32 {
 	for i := range n {
 		p.steps[i], p.starts[i] = chosen.round(p.rounded[i*w.n:][:w.n], x[i*w.n:][:w.n], w.smooth)
 	}
@@ -141,7 +171,7 @@ func (p *pass) multiply(w *matrix, x []float32, n int, out []float32) []float32 
 
 // product sets the sums to the products of n rounded rows with weights. Rows up to the next
 // multiple of rowUnit are computed, but mean nothing.
-func (p *pass) product(weights *byte, n, from, to int) {
+func (p *worker) product(weights *byte, n, from, to int) {
 	rows := roundUp(n, rowUnit)
 	chosen.multiply(p.sums[:rows*to], weights, p.rounded[:rows*from], p.starts[:rows], p.wide16, rows, from, to)
 }
@@ -155,7 +185,7 @@ func (p *pass) add(x, y []float32, n int, by *layerNorm) {
 }
 
 // keep rounds the query, the key and the value of a piece for each head.
-func (p *pass) keep(attend []float32, piece int) {
+func (p *worker) keep(attend []float32, piece int) {
 	h, size := p.m.hidden, p.m.headSize()
 	key, value := p.key[:size], p.value[:size]
 	for head := range p.m.heads {
@@ -179,7 +209,7 @@ func weightAt(n, input, output int) int {
 }
 
 // attend sets the part of a head in p.row to the means of the values that n pieces look at.
-func (p *pass) attend(head, from, n int) {
+func (p *worker) attend(head, from, n int) {
 	h, size := p.m.hidden, p.m.headSize()
 	at := head * p.hold
 	factor := float32(1 / math.Sqrt(float64(size)))
