@@ -328,12 +328,8 @@ func (l *local) freshen(ctx context.Context, o *FreshenOptions) (Freshness, erro
 	return f, nil
 }
 
-// How much is read of a catalog that nobody has read, if an answer from a part of it will do: what comes in
-// this time, but this many skills, which are a whole catalog for most.
-const (
-	firstTime   = 800 * time.Millisecond
-	firstSkills = 500
-)
+// firstTime and firstSkills are how much is read at least if a part will do: for most, all of it.
+const firstTime, firstSkills = 800 * time.Millisecond, 500
 
 // readFirst reads a catalog that nobody has read. It reports whether it has left a part of it.
 func readFirst(ctx context.Context, l *local, o *FreshenOptions) (_ []Report, cut bool, err error) {

@@ -9,7 +9,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"strings"
 )
 
@@ -62,8 +64,13 @@ func (t tarTree) members(content io.Reader, visit func(entry) error) error {
 			continue // git archive writes the commit there
 		}
 		e := entry{path: h.Name, mode: h.FileInfo().Mode(), bad: checkTar(h)}
-		if h.Typeflag == tar.TypeSymlink {
+		switch {
+		case h.Typeflag == tar.TypeSymlink:
 			e.link = short(h.Linkname)
+		case h.Typeflag == tar.TypeLink: // a second name of a file: its path in the archive
+			if e.link, e.mode = short(h.Linkname), fs.ModeSymlink; !path.IsAbs(e.link) {
+				e.link = strings.Repeat("../", strings.Count(path.Clean(h.Name), "/")) + e.link
+			}
 		}
 		if !e.mode.IsDir() {
 			e.size = h.Size
@@ -84,8 +91,6 @@ func checkTar(h *tar.Header) *Error {
 	switch {
 	case sparse:
 		return refuse(h.Name, "sparse", "it is a sparse file, which may be far larger than the archive")
-	case h.Typeflag == tar.TypeLink:
-		return refuse(h.Name, "hardlink", "it is a hard link; pack the file itself")
 	case strings.ContainsRune("01234567", rune(h.Typeflag)):
 		return nil
 	}

@@ -141,7 +141,7 @@ var refusals = []refusal{
 	{name: "link and folder of one name", rule: "duplicate", message: "the path occurs twice", items: []item{file("x/a"), {path: "pdf/b", link: "../x"}, file("pdf/b/c")}, in: "zt"},
 	{name: "folder and link of one name", rule: "duplicate", message: "the path occurs twice", items: []item{file("x/a"), file("pdf/b/c"), {path: "pdf/b", link: "../x"}}, in: "zt"},
 	{name: "link to what is there twice", rule: "duplicate", message: "the path occurs twice", items: []item{file("x"), file("x"), {path: "pdf/b", link: "../x"}}, in: "zt"},
-	{name: "hard link", rule: "hardlink", message: "it is a hard link", build: withHardLink, in: "t"},
+	{name: "hard link", rule: "symlink", message: `leads to "/etc/passwd", outside of its source`, build: withHardLink, in: "t"},
 	{name: "character device", rule: "device", message: "it is a device", items: []item{{path: "pdf/null", mode: fs.ModeDevice | fs.ModeCharDevice | 0o600}}},
 	{name: "block device", rule: "device", message: "it is a device", items: []item{{path: "pdf/sda", mode: fs.ModeDevice | 0o600}}, in: "zt"},
 	{name: "named pipe", rule: "fifo", message: "it is a named pipe", items: []item{{path: "pdf/pipe", mode: fs.ModeNamedPipe | 0o600}}},
@@ -599,6 +599,26 @@ func TestLinks(t *testing.T) {
 	for dir, want := range map[string]string{"away": `leads to "/etc", outside of its source`, "none": "it has no folder none", "src/web.md": "it has no folder"} {
 		if err := unpack.Part(t.Context(), folderOf(t, linked...), dir, t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
+// TestHardLinks: the second name of a file in a tar is a copy of the file, and one of a file elsewhere is refused.
+func TestHardLinks(t *testing.T) {
+	for name, want := range map[string]string{"pdf/SKILL.md": "", "pdf/../pdf/SKILL.md": "", "pdf/none": "where nothing is", "../pdf/SKILL.md": "outside of its source", "pdf/b": "to itself"} {
+		to := t.TempDir()
+		err := unpack.Archive(t.Context(), saved(t, tarWith(t, &tar.Header{Name: "pdf/b", Typeflag: tar.TypeLink, Linkname: name}, "")), to, nil)
+		if want != "" {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, want %s", name, err, want)
+			}
+			continue
+		}
+		must.Do(t, err)
+		first, err := os.ReadFile(filepath.Join(to, "pdf", "SKILL.md"))
+		must.Do(t, err)
+		if second, err := os.ReadFile(filepath.Join(to, "pdf", "b")); err != nil || string(second) != string(first) || len(first) == 0 {
+			t.Errorf("%s: %q, error %v", name, second, err)
 		}
 	}
 }
