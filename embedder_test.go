@@ -370,9 +370,9 @@ func TestContextualBehind(t *testing.T) {
 			must.Do(t, err)
 			return m
 		}
-		time.Sleep(11 * time.Second) // one batch of 16
+		time.Sleep(11 * time.Second) // one batch of 32
 		synctest.Wait()
-		if m := mode(); m != "hybrid, contextual for 16 of 60 skills" || told != 0 {
+		if m := mode(); m != "hybrid, contextual for 32 of 60 skills" || told != 0 {
 			t.Errorf("while the encoder embeds: mode %q, told %d times", m, told)
 		}
 		must.Write(t, filepath.Join(dir, "late", "SKILL.md"), doc("late", "Comes later."))

@@ -335,16 +335,19 @@ const firstTime, firstSkills = 800 * time.Millisecond, 500
 func readFirst(ctx context.Context, l *local, o *FreshenOptions) (_ []Report, cut bool, err error) {
 	bounded, cancel := context.WithCancel(ctx)
 	defer cancel()
-	began, n := time.Now(), new(atomic.Int64)
+	began, n := time.Now(), 0 // a slow walk over what is known must not end it
 	reports, err := l.rescan(bounded, func() {
 		if o.Found != nil {
 			o.Found()
 		}
-		if n.Add(1) > firstSkills && o.Partial && time.Since(began) > firstTime {
+		if n++; n == 1 {
+			began = time.Now()
+		}
+		if n > firstSkills && o.Partial && time.Since(began) > firstTime {
 			cancel()
 		}
 	}, false)
-	if cut = err != nil && ctx.Err() == nil && bounded.Err() != nil; cut {
+	if cut = errors.Is(err, context.Canceled) && ctx.Err() == nil && bounded.Err() != nil; cut {
 		err = l.use(ctx, func(f *catalogFile) error { return l.publish(ctx, f) })
 	}
 	return reports, cut, err

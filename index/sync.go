@@ -216,13 +216,13 @@ func (s *run) walk(ctx context.Context, refs iter.Seq2[*skill.Ref, error]) error
 			continue
 		}
 		s.report.Found++
-		if s.found != nil {
-			s.found()
-		}
 		s.seen[ref.Path] = true
 		if have, ok := s.known[ref.Path]; ok && !s.all && have.Stamp != "" && have.Stamp == ref.Stamp {
 			s.report.Unchanged++
 			continue
+		}
+		if s.found != nil {
+			s.found()
 		}
 		if s.queue = append(s.queue, ref); len(s.queue) == batch {
 			if err := s.flush(ctx); err != nil {
@@ -230,9 +230,10 @@ func (s *run) walk(ctx context.Context, refs iter.Seq2[*skill.Ref, error]) error
 			}
 		}
 	}
-	err := errors.Join(s.flush(ctx), s.wait())
-	// The iterator may end early because of ctx, without an error of its own.
-	return errors.Join(ctx.Err(), err)
+	if err := errors.Join(s.flush(ctx), s.wait()); err != nil {
+		return err // neither looks at ctx
+	}
+	return ctx.Err() // the iterator may have ended early, without an error of its own
 }
 
 // walkError reports an error of the walk, and notes which folders it could not search.

@@ -68,7 +68,7 @@ func (t tarTree) members(content io.Reader, visit func(entry) error) error {
 		case h.Typeflag == tar.TypeSymlink:
 			e.link = short(h.Linkname)
 		case h.Typeflag == tar.TypeLink: // a second name of a file: its path in the archive
-			if e.link, e.mode = short(h.Linkname), fs.ModeSymlink; !path.IsAbs(e.link) {
+			if e.link, e.mode = short(h.Linkname), fs.ModeSymlink; e.link != "" && !path.IsAbs(e.link) {
 				e.link = strings.Repeat("../", strings.Count(path.Clean(h.Name), "/")) + e.link
 			}
 		}

@@ -161,7 +161,7 @@ func Part(ctx context.Context, top, dir, to string, l *Limits) error {
 }
 
 // Archive is Folder for an archive: .zip, .skill, .tar.gz, .tgz or .tar. The content tells
-// which it is, not the name. Hard links are refused.
+// which it is, not the name.
 func Archive(ctx context.Context, file, to string, l *Limits) error {
 	f, err := os.OpenFile(file, os.O_RDONLY|regular.Nonblock, 0)
 	if err != nil {

@@ -201,7 +201,8 @@ func (s *session) ask(ctx context.Context, limit time.Duration, args []string, d
 // possible within about limit. What it leaves out, the next command does.
 func (s *session) refresh(ctx context.Context, c *catalog, limit time.Duration) error {
 	if s.partial && buildingIn(stateDir())(c.Path()) { // to read beside it would make both slower
-		if unread, err := c.Unread(ctx); err == nil && unread > 0 {
+		unread, err := c.Unread(ctx)
+		if n, none := c.Count(ctx, nil); err == nil && none == nil && unread > 0 && n > 0 {
 			return s.notePart(ctx, c)
 		}
 	}

@@ -2,8 +2,10 @@ package doctor
 
 import (
 	"context"
-	"errors"
+	"maps"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -37,10 +39,9 @@ func Servers(ctx context.Context, cfg repertoire.Config, from *registries.Client
 	}
 	if from != nil {
 		all.Go(func() {
-			for _, a := range from.Search(ctx, "skills", 1).Asked {
-				if a.Error != "" && a.Via == "" {
-					found[2] = append(found[2], silent("registry "+a.Name, errors.New(a.Error))...)
-				}
+			failed := from.Check(ctx)
+			for _, name := range slices.Sorted(maps.Keys(failed)) {
+				found[2] = append(found[2], silent("registry "+name, failed[name])...)
 			}
 		})
 	}
@@ -54,8 +55,10 @@ func silent(who string, err error) []skill.Problem {
 		return nil
 	}
 	p := skill.Problem{Rule: "server-silent", Severity: skill.Warning, Path: "configuration", Message: "the " + who + " does not answer: " + tidy.Line(err.Error())}
-	if i := strings.Index(err.Error(), endpoint.RefusedBy); i >= 0 {
-		p.Rule, p.Severity, p.Message = ruleRefused, skill.Error, "the "+who+" is "+tidy.Line(err.Error()[i:])
+	// What a server says itself stands behind.
+	before, why, ok := strings.Cut(err.Error(), ": "+endpoint.RefusedBy)
+	if ok && (strings.Contains(before, strconv.Itoa(http.StatusUnauthorized)) || strings.Contains(before, strconv.Itoa(http.StatusForbidden))) {
+		p.Rule, p.Severity, p.Message = ruleRefused, skill.Error, "the "+who+" is "+endpoint.RefusedBy+tidy.Line(why)
 	}
 	return []skill.Problem{p}
 }

@@ -28,6 +28,9 @@ func TestServers(t *testing.T) {
 		rule   string           // "" means none
 	}{
 		"healthy": {func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, healthy[r.URL.Path]) }, ""},
+		"broken": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "refused by 127.0.0.1: try later", http.StatusInternalServerError)
+		}, "server-silent"},
 		"refuses": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you?", http.StatusUnauthorized) }, "key-refused"},
 		"forbids": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not you", http.StatusForbidden) }, "key-refused"},
 		"hangs": {func(_ http.ResponseWriter, r *http.Request) {
@@ -36,17 +39,21 @@ func TestServers(t *testing.T) {
 		}, "server-silent"},
 		"dead": {nil, "server-silent"},
 	} {
-		s := httptest.NewServer(tt.answer)
-		if tt.answer == nil {
-			s.Close()
-		}
+		answer := func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, healthy[r.URL.Path]) }
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r) }))
 		t.Cleanup(s.Close)
 		t.Cleanup(s.CloseClientConnections) // of those that hang
 		e, err := openai.New(openai.Config{BaseURL: s.URL, Model: "m", KeyEnv: "-"}, nil)
 		must.Do(t, err)
 		r, err := remote.New(remote.Config{API: remote.TEI, BaseURL: s.URL}, nil)
 		must.Do(t, err)
-		from := registries.New([]registries.Registry{{Name: "team", URL: s.URL, Form: "ard"}}, nil)
+		from := registries.New([]registries.Registry{{Name: "team", URL: s.URL, Form: "ard"}}, &registries.Options{Cache: t.TempDir()})
+		if f := from.Search(t.Context(), "skills", 1); f.Asked[0].Error != "" {
+			t.Fatal(f) // its answer is kept, and must not count
+		}
+		if answer = tt.answer; answer == nil {
+			s.Close()
+		}
 		found := doctor.Servers(t.Context(), repertoire.Config{Embedder: e, Reranker: r}, from, 300*time.Millisecond)
 		for i, who := range []string{"the embedder", "the reranker", "the registry team"} {
 			switch {

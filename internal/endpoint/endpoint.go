@@ -114,6 +114,14 @@ func Send(client *http.Client, req *http.Request, limit int) (Answer, error) {
 	return Read(resp, limit)
 }
 
+// hostOf returns the host that has answered, unless a transport of somebody else does not say it.
+func hostOf(resp *http.Response) string {
+	if resp.Request == nil || resp.Request.URL == nil {
+		return "the server"
+	}
+	return resp.Request.URL.Host
+}
+
 // Do sends req, as Send does, and leaves the response to the caller.
 func Do(client *http.Client, req *http.Request) (*http.Response, error) {
 	resp, err := client.Do(req)
@@ -134,7 +142,7 @@ func Read(resp *http.Response, limit int) (Answer, error) {
 		return Answer{}, err
 	}
 	n := min(len(body), limit)
-	return Answer{resp.StatusCode, resp.Header, body[:n], n < len(body), resp.Request.URL.Host}, nil
+	return Answer{resp.StatusCode, resp.Header, body[:n], n < len(body), hostOf(resp)}, nil
 }
 
 // OK reports whether the status is 2xx.

@@ -78,7 +78,7 @@ const maxReferrals = 3
 func (c *Client) Search(ctx context.Context, text string, limit int) Found {
 	ctx, cancel := context.WithTimeout(ctx, c.deadline)
 	defer cancel()
-	first := c.searchAll(ctx, c.registries, text, limit)
+	first := c.searchAll(ctx, c.registries, text, limit, false)
 	known := make(map[string]bool)
 	for _, r := range c.registries {
 		known[r.URL] = true
@@ -96,7 +96,7 @@ func (c *Client) Search(ctx context.Context, text string, limit int) Found {
 	}
 	var all Found
 	merged := make(map[string]int)
-	for _, a := range append(first, c.searchAll(ctx, others, text, limit)...) {
+	for _, a := range append(first, c.searchAll(ctx, others, text, limit, false)...) {
 		all.Asked = append(all.Asked, a.Asked)
 		for _, o := range a.offers {
 			key := o.key()
@@ -109,6 +109,17 @@ func (c *Client) Search(ctx context.Context, text string, limit int) Found {
 		}
 	}
 	return all
+}
+
+// Check asks all registries at once, also if an answer is kept, and returns the errors by name.
+func (c *Client) Check(ctx context.Context) map[string]error {
+	failed := make(map[string]error)
+	for _, a := range c.searchAll(ctx, c.registries, "skills", 1, true) {
+		if a.Error != "" {
+			failed[a.Name] = errors.New(a.Error)
+		}
+	}
+	return failed
 }
 
 // join adds what another registry says of the same skill.
@@ -130,19 +141,19 @@ type answer struct {
 }
 
 // searchAll asks registries at once.
-func (c *Client) searchAll(ctx context.Context, list []Registry, text string, limit int) []answer {
+func (c *Client) searchAll(ctx context.Context, list []Registry, text string, limit int, anew bool) []answer {
 	answers := make([]answer, len(list))
 	var all sync.WaitGroup
 	for i := range list {
-		all.Go(func() { answers[i] = c.search(ctx, &list[i], text, limit) })
+		all.Go(func() { answers[i] = c.search(ctx, &list[i], text, limit, anew) })
 	}
 	all.Wait()
 	return answers
 }
 
-func (c *Client) search(ctx context.Context, r *Registry, text string, limit int) answer {
+func (c *Client) search(ctx context.Context, r *Registry, text string, limit int, anew bool) answer {
 	a := answer{Asked: Asked{Name: r.Name, URL: r.URL, Via: r.referrer}}
-	one := call{ctx: ctx, client: c, Registry: r}
+	one := call{ctx: ctx, client: c, Registry: r, anew: anew}
 	got, err := protocols()[r.Form].search(&one, text, min(limit, maxOffers))
 	if err != nil {
 		a.Error, a.Brief = err.Error(), briefly(err)

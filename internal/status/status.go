@@ -144,7 +144,11 @@ func Gather(ctx context.Context, l Look) (*Status, error) {
 	if err == nil {
 		defer c.Close()
 		if r, listed, err = s.catalog(ctx, c, agent, l); err == nil {
-			r.Add(doctor.Servers(ctx, c.Config(), nil, time.Second)...)
+			for _, p := range doctor.Servers(ctx, c.Config(), nil, time.Second) {
+				if p.Severity == skill.Error { // a key is refused; who is only slow now is left to doctor
+					r.Add(p)
+				}
+			}
 		}
 	}
 	if ctx.Err() != nil {
