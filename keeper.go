@@ -106,7 +106,7 @@ type FreshenOptions struct {
 	// holds none, 500 skills or more are read before.
 	Partial bool
 	Rescan  bool   // rescan even if the look shows no change, for the reports
-	Found   func() // called for each SKILL.md of a catalog that is indexed for the first time; nil means that nothing is called
+	Found   func() // called for each SKILL.md that is read of a catalog that is indexed for the first time; nil means that nothing is called
 }
 
 // A Freshness says how up to date a catalog is.

@@ -18,8 +18,9 @@ const maxCommand = 32 << 10
 
 // split returns the words of a command line as a shell would split it. Only one simple
 // command of plain and quoted words is accepted; every error is an *Error. workspace stands in
-// the place of $WORKSPACE; "" means that there is none. files are those in the working folder: an argument with a pattern that matches none of them
-// is a plain word, as in a shell. nil means that they are not known.
+// the place of $WORKSPACE; "" means that there is none. files are those in the working folder: an
+// argument with a pattern that matches none of them is a plain word, as in a shell. nil means that
+// they are not known.
 func split(command, workspace string, files fs.FS) ([]string, error) {
 	file, err := parse(command)
 	if err != nil {

@@ -50,8 +50,8 @@ type Policy struct {
 	// Lower are the sources that are trusted less: their skills rank below equals, and fill
 	// at most half of a block in which others are relevant too. nil means none.
 	Lower []string
-	// Foreign are the sources, beside those of Lower, whose skills strangers may have written. Of the copies of a skill, see
-	// Hit.Copies, theirs come after all others, whatever the order of the sources. nil means none.
+	// Foreign are sources whose skills strangers may have written, as those of Lower. Of the copies
+	// of a skill, see Hit.Copies, theirs come last, whatever the order of the sources. nil means none.
 	Foreign []string
 	// Private are the sources whose skills nobody sees but the agents that use them, see
 	// Agent.Uses. nil means none.

@@ -90,13 +90,10 @@ func (c *Client) Suggest(ctx context.Context, p api.Prompt) (*api.Suggestion, er
 		return nil, err
 	}
 	s, err := c.post(ctx, body)
-	if status, ok := errors.AsType[*StatusError](err); ok && endpoint.Refused(status.Status) {
-		return nil, err
-	}
-	if err != nil {
+	if status, ok := errors.AsType[*StatusError](err); err != nil && !(ok && endpoint.Refused(status.Status)) { // which names the host
 		return nil, fmt.Errorf("asking %s: %w", c.base.Host, err)
 	}
-	return s, nil
+	return s, err
 }
 
 func (c *Client) post(ctx context.Context, body []byte) (*api.Suggestion, error) {

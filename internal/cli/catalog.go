@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/config"
 	"github.com/repertoire-skills/repertoire/internal/doctor"
+	"github.com/repertoire-skills/repertoire/internal/hook"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -200,7 +201,7 @@ func (s *session) ask(ctx context.Context, limit time.Duration, args []string, d
 // refresh brings an open catalog up to date: a new one completely, any other as far as
 // possible within about limit. What it leaves out, the next command does.
 func (s *session) refresh(ctx context.Context, c *catalog, limit time.Duration) error {
-	if s.partial && buildingIn(stateDir())(c.Path()) { // to read beside it would make both slower
+	if s.partial && hook.Indexing(stateDir(), c.Path()) { // to read beside it would make both slower
 		unread, err := c.Unread(ctx)
 		if n, none := c.Count(ctx, nil); err == nil && none == nil && unread > 0 && n > 0 {
 			return s.notePart(ctx, c)

@@ -81,7 +81,7 @@ func runStatus(ctx context.Context, s *session, program string) error {
 	if _, err := s.options(); err != nil {
 		return err
 	}
-	look := status.Look{Open: s.openForStatus, Building: buildingIn(stateDir()), State: stateDir(), Late: hook.Late(stateDir()),
+	look := status.Look{Open: s.openForStatus, Building: func(db string) bool { return hook.Indexing(stateDir(), db) }, State: stateDir(), Late: hook.Late(stateDir()),
 		Mistakes: func(unusable error) []skill.Problem {
 			if unusable != nil {
 				return append(mistaken, mistakes(unusable)...)
@@ -114,11 +114,6 @@ func (s *session) openForStatus(ctx context.Context) (*repertoire.Catalog, *repe
 func stateDir() string {
 	state, _ := config.StateDir()
 	return state
-}
-
-// buildingIn returns whether a process that a hook started indexes into a file.
-func buildingIn(state string) func(db string) bool {
-	return func(db string) bool { return state != "" && hook.Indexing(state, db) }
 }
 
 // A statusScreen is a Status for people.

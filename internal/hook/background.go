@@ -19,8 +19,8 @@ func lockFile(state, db string) string {
 	return filepath.Join(state, fmt.Sprintf("index-%x.lock", sum[:6]))
 }
 
-// Indexing reports whether a process that a hook started indexes into db now.
-func Indexing(state, db string) bool { return slots.Held(lockFile(state, db)) }
+// Indexing reports whether a process that a hook started indexes into db now. state "" means that none can.
+func Indexing(state, db string) bool { return state != "" && slots.Held(lockFile(state, db)) }
 
 // A Background is how a process is started that indexes a catalog.
 type Background struct {
