@@ -240,8 +240,10 @@ func (m *meter) repeat(f func() (float64, error)) (float64, error) {
 func timed(f func() error) (float64, error) {
 	start := time.Now()
 	err := f()
-	return float64(time.Since(start)) / float64(time.Millisecond), err
+	return milliseconds(time.Since(start)), err
 }
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 func median(list []float64) float64 { return quantile(slices.Sorted(slices.Values(list)), .5) }
 

@@ -61,10 +61,12 @@ type SpeedOptions struct {
 	// them into the database would take too long. Only answering is measured, with the
 	// legs that need no database.
 	Compiled []int
-	Encoder  bool          // measures with the built-in encoder too, but not what is only compiled
-	Rounds   int           // of each measurement; 0 means 5
-	While    time.Duration // of each round of blocks; 0 means 2 s
-	Dir      string        // for skills and catalogs, kept; "" means a temporary one that is removed
+	// Trace measures where the time of a hook goes, and of the rest only indexing. It needs Program.
+	Trace   bool
+	Encoder bool          // measures with the built-in encoder too, but not what is only compiled
+	Rounds  int           // of each measurement; 0 means 5
+	While   time.Duration // of each round of blocks; 0 means 2 s
+	Dir     string        // for skills and catalogs, kept; "" means a temporary one that is removed
 	// Program is the path of the command, for measurements that need a new process; ""
 	// leaves out the figures of processes and of memory. It is run under the name
 	// "skills".
@@ -116,6 +118,7 @@ type SpeedSize struct {
 	VersionMS float64      `json:"version_ms,omitempty"` // the process "skills version": the floor of any
 	Look      *LookSpeed   `json:"look,omitempty"`
 	Legs      []LegSpeed   `json:"legs"`
+	Traces    []Trace      `json:"traces,omitempty"` // see SpeedOptions.Trace
 }
 
 // An IndexSpeed holds the costs of indexing a new catalog.
@@ -259,6 +262,9 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 	}
 	size.TextBytes = m.text
 	ways, tasks := legs(), []Task{{Name: "index-text", DB: m.db("text")}, {Name: "index", DB: m.db("vectors")}}
+	if m.Trace {
+		tasks = tasks[1:]
+	}
 	if m.Encoder {
 		ways, tasks = append(ways, encoderLeg()), append(tasks, Task{Name: "index-encoder", DB: m.db(encoderLeg().kind())})
 	}
@@ -270,6 +276,11 @@ func (m *meter) measure(ctx context.Context) (size SpeedSize, err error) {
 			return size, err
 		}
 		size.Index = append(size.Index, s.perSkill(m.n, m.text))
+	}
+	if m.Trace {
+		m.step("tracing hooks")
+		size.Traces, err = m.traces(ctx)
+		return size, err
 	}
 	legs, err := m.answers(ctx, &size, ways)
 	defer closeAll(legs)

@@ -234,8 +234,18 @@ func runTask[T any](ctx context.Context, m *meter, t Task) (out T, err error) {
 
 // run runs the program, with more variables, and returns what it printed.
 func (m *meter) run(ctx context.Context, args []string, variables ...string) ([]byte, error) {
+	return output(m.command(ctx, args, variables...))
+}
+
+// command returns a call of the program, with more variables.
+func (m *meter) command(ctx context.Context, args []string, variables ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, m.Program, args...)
 	cmd.Args[0], cmd.Env = "skills", append(os.Environ(), variables...)
+	return cmd
+}
+
+// output runs a command and returns what it printed.
+func output(cmd *exec.Cmd) ([]byte, error) {
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/intent"
+	"github.com/repertoire-skills/repertoire/internal/steps"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
@@ -303,14 +304,18 @@ func (x *ranker) find(ctx context.Context, r *retrieval, text string, embedded f
 	if err != nil {
 		return fmt.Errorf("searching text: %w", err)
 	}
+	steps.Done("words")
 	var off snapshot.Skills
 	if r.trusted, off, err = x.scopes.triggersIn(r.view); err != nil {
 		return err
 	}
 	r.matchTriggers(off)
+	steps.Done("triggers")
 	point := embedded()
+	steps.Done("encoder")
 	r.vector, r.request = r.view.Retriever().Prepare(point), x.requestOf(r, point[snapshot.Sentences])
 	r.merge(lexical)
+	steps.Done("vectors")
 	return cmp.Or(ctx.Err(), r.view.Err())
 }
 

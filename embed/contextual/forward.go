@@ -110,10 +110,12 @@ func (p *pass) run(ctx context.Context, pieces []int, processors int) (embed.Vec
 func (p *pass) start(x []float32, piece, position int) {
 	m := p.m
 	scale, row := f32(m.scales, piece), m.rows[piece*m.hidden:][:m.hidden]
+	place := p.workers[0].row[:len(x)]
 	for i := range x {
 		x[i] = float32(float32(int8(row[i])) * scale)
+		place[i] = f32(m.places, position*len(x)+i)
 	}
-	chosen.addNorm(x, m.positionRows[position*m.hidden:][:m.hidden], m.norm.weights, m.norm.biases)
+	chosen.addNorm(x, place, m.norm.weights, m.norm.biases)
 }
 
 // layer takes the pieces through a layer.

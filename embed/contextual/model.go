@@ -51,7 +51,7 @@ type model struct {
 	unknown, first int    // rows of [UNK] and [CLS]
 	index, hashes  string
 	scales, rows   string
-	positionRows   []float32
+	places         string
 	norm           layerNorm
 	layer          []layer
 }
@@ -93,7 +93,7 @@ func open(data string) (*model, error) {
 	}
 	m.index, m.hashes = r.bytes(4*(1<<prefixBits+1)), r.bytes(4*m.pieces)
 	m.scales, m.rows = r.bytes(4*m.pieces), r.bytes(m.pieces*m.hidden)
-	m.positionRows, m.norm = r.floats(m.positions*m.hidden), r.norm(m.hidden)
+	m.places, m.norm = r.bytes(4*m.positions*m.hidden), r.norm(m.hidden)
 	for range m.layers {
 		m.layer = append(m.layer, layer{
 			r.matrix(m.hidden, 3*m.hidden), r.matrix(m.hidden, m.hidden), r.norm(m.hidden),

@@ -42,6 +42,11 @@ skill. Times are medians of --rounds, each of which asks prompts for the time of
 --while. When the output is piped, each line holds size, leg, measure, value and
 unit.
 
+--trace measures where the time of a hook goes, for a short prompt and a long
+one, and nothing else: each step from the start of the process to its end, in
+milliseconds and as a share. Work that other steps overlap counts where the hook
+waits for it: "encoder" is what is left to wait for when words are found.
+
 --speed --json prints an object with platform, cpus, corpus, prompts, rounds,
 encoder (whether it was measured) and
   sizes       a list of objects with skills, origin (corpus or synthetic),
@@ -66,7 +71,10 @@ encoder (whether it was measured) and
       cold_ms, cold_empty_ms   the process "context" for a prompt that finds
               skills and for one that finds none; not of the leg fts5
       process one that stays: open_ms (until its first block), and memory after
-              1,000 blocks: rss, anon, file, peak, in bytes`
+              1,000 blocks: rss, anon, file, peak, in bytes
+    traces    with --trace, in place of legs: prompt (short or long), chars, ms
+              (of the process "hook", from start to end), and steps, a list of
+              name, ms and share; with the encoder if it is measured`
 
 func (s *speedFlags) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
@@ -76,14 +84,17 @@ func (s *speedFlags) flags(cmd *cobra.Command) {
 	f.StringVar(&s.Dir, "keep", "", "keep skills and catalogs of --speed in this `folder`")
 	f.IntSliceVar(&s.Compiled, "snapshot-only", nil, "measure this `number` of skills that are not put into the database (repeatable)")
 	f.DurationVar(&s.While, "while", 0, "the `time` for which --speed asks prompts in each round (default 2s)")
+	f.BoolVar(&s.Trace, "trace", false, "with --speed: measure each step of a hook, and nothing else")
 	f.StringVar(&s.task, "task", "", "do a `task` in this process")
 	f.MarkHidden("task") // for the processes that bench starts
 }
 
 func (s *speedFlags) check(b *benchFlags) error {
 	switch {
-	case !s.on && (len(s.Sizes) > 0 || s.Dir != "" || s.Rounds != 0 || s.While != 0 || s.task != "" || len(s.Compiled) > 0):
-		return errors.New("--size, --snapshot-only, --rounds, --while and --keep belong to --speed")
+	case !s.on && (len(s.Sizes) > 0 || s.Dir != "" || s.Rounds != 0 || s.While != 0 || s.task != "" || s.Trace || len(s.Compiled) > 0):
+		return errors.New("--size, --snapshot-only, --rounds, --while, --keep and --trace belong to --speed")
+	case s.Trace && len(s.Compiled) > 0:
+		return errors.New("--trace runs hooks, which need skills on disk; --snapshot-only writes none")
 	case s.on && (len(b.datasets) > 0 || len(b.none) > 0 || b.fromEvals || b.distractors != "" || b.details || b.markdown || b.compare != "" || b.mode != "" || b.limit != 0 || b.embedder != ""):
 		return errors.New("--speed measures no data set; of the other flags only --corpus goes with it")
 	case s.Rounds < 0:
@@ -169,6 +180,10 @@ func speedRows(s *bench.Speed) [][]string {
 		add := func(measure string, value float64, unit string) {
 			rows = append(rows, cells(size.Skills, leg, measure, figure(value), unit))
 		}
+		if size.Traces != nil {
+			traceRows(size.Traces, add)
+			continue
+		}
 		catalogRows(&size, add)
 		for _, l := range size.Legs {
 			leg = l.Leg
@@ -210,6 +225,16 @@ func catalogRows(size *bench.SpeedSize, add rowAdder) {
 	}
 	if size.Look != nil {
 		add("process: context, looks at", float64(size.Look.Folders), "folders")
+	}
+}
+
+func traceRows(traces []bench.Trace, add rowAdder) {
+	for _, t := range traces {
+		for _, step := range t.Steps {
+			add(t.Prompt+" prompt: "+step.Name, step.MS, "ms")
+			add(t.Prompt+" prompt: "+step.Name, 100*step.Share, "%")
+		}
+		add(t.Prompt+" prompt: from start to end", t.MS, "ms")
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/install"
 	"github.com/repertoire-skills/repertoire/internal/figures"
+	"github.com/repertoire-skills/repertoire/internal/steps"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/sandbox"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -38,6 +39,8 @@ const (
 // status. The first signal ends it in good order, a second one at once. A hook watches
 // for no signal: it leaves nothing to be put in order, and watching costs it time.
 func Main(name string) int {
+	defer steps.Write()
+	steps.Done("start")
 	sandbox.Main() // in a helper of the sandbox it does not return
 	// Most runs end within milliseconds, a quarter of which collecting garbage would take.
 	setGarbage(400)

@@ -23,6 +23,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/internal/slots"
+	"github.com/repertoire-skills/repertoire/internal/steps"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/usage"
@@ -147,6 +148,7 @@ func Run(ctx context.Context, c Call) Result {
 		r.memory.Sweep()
 		return Result{}
 	}
+	steps.Done("command line and event")
 	start := time.Now()
 	r.end = start.Add(c.Deadline - c.Deadline/10)
 	result := r.respond(ctx, data)
@@ -158,6 +160,7 @@ func Run(ctx context.Context, c Call) Result {
 		}
 	}
 	r.memory.Sweep()
+	steps.Done("answer written")
 	return result
 }
 
@@ -324,7 +327,9 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	steps.Done("settings and catalog")
 	ready, err := r.ready(ctx, c)
+	steps.Done("look for changes")
 	if r.stale.Load() == nil {
 		defer c.Close() // which waits for a rescan
 	}

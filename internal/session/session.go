@@ -18,6 +18,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/api"
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/intent"
+	"github.com/repertoire-skills/repertoire/internal/steps"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
@@ -96,6 +97,7 @@ const (
 func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error) {
 	s, release := m.openPrompt(ctx, p)
 	defer release()
+	steps.Done("session read")
 	if now := turn(p); now != "" && now == s.Turn {
 		return contextprovider.Block{}, nil
 	}
@@ -103,8 +105,10 @@ func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprov
 	if err != nil || block.Kind == string(intent.SlashCommand) {
 		return block, err
 	}
+	steps.Done("block")
 	s.record(p, block)
 	m.save(s)
+	steps.Done("session written")
 	return block, nil
 }
 
