@@ -119,6 +119,9 @@ var layers = map[string][]string{
 	"cmd/skills-fit":      {"*"},
 	"cmd/skills-train":    {"*"},
 	"bench":               {"*"},
+	"bench/peers/ask":     {}, // a module of its own, as are the next two
+	"bench/peers/bleve":   {"bench/peers/ask"},
+	"bench/peers/ours":    {".", "bench", "bench/peers/ask", "embed", "source"},
 	"packaging":           {}, // a module of its own
 	"web":                 {".", "contextprovider", "internal/access", "internal/config", "internal/doctor", "internal/markdown", "internal/words", "proposal", "rank", "search", "skill", "source", "usage", "internal/figures", "internal/tidy"},
 	"web/browsertest":     {}, // a module of its own
@@ -222,7 +225,7 @@ func TestPackageComments(t *testing.T) {
 		switch {
 		case dir == ".":
 			want = "Package repertoire "
-		case strings.HasPrefix(dir, "cmd/") || dir == "packaging" || dir == "web/browsertest/screenshots":
+		case strings.HasPrefix(dir, "cmd/") || dir == "packaging" || dir == "web/browsertest/screenshots" || dir == "bench/peers/bleve" || dir == "bench/peers/ours":
 			want = "Command " + path.Base(dir) + " "
 		}
 		doc := docs[dir]

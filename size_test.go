@@ -39,7 +39,7 @@ func TestSize(t *testing.T) {
 // isTestKit reports whether a package only serves tests, or is a module of its own.
 func isTestKit(dir string) bool {
 	return strings.HasSuffix(dir, "test") || dir == "internal/must" || dir == "internal/testsize" || dir == "packaging" || strings.HasPrefix(dir, "web/browsertest") ||
-		strings.HasPrefix(dir, "deploy")
+		strings.HasPrefix(dir, "deploy") || strings.HasPrefix(dir, "bench/peers/")
 }
 
 func receiver(d *ast.FuncDecl) string {

@@ -20,6 +20,11 @@ import (
 // perFolder is how many skills share a parent folder, as in a repository of skills.
 const perFolder = 50
 
+// Write writes n skills to the folder "skills" of Dir, and returns where they come from, see unpack.
+func (o *SpeedOptions) Write(ctx context.Context, n int) (origin string, err error) {
+	return (&meter{SpeedOptions: o, dir: o.Dir}).unpack(ctx, n)
+}
+
 // unpack writes n skills as folders, and returns where they come from: "corpus", or
 // "synthetic" if the corpus is too small, so that all skills are made from it.
 func (m *meter) unpack(ctx context.Context, n int) (origin string, err error) {
