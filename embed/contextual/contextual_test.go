@@ -74,19 +74,25 @@ func use(t testing.TB, p processor) {
 
 var texts = []string{"", "a", "make charts of the data!", "ÜBER日日 making x-charts", strings.Repeat("data making ", 60), "\x00\xff\u200b"}
 
-// TestSameEverywhere holds the bytes of vectors on all processors: .ci/run runs it for arm64 and
-// for a compiler that may fuse products and sums, too.
+// TestSameEverywhere holds the bytes of vectors of a small model and of the built-in one on all
+// processors: .ci/run runs it for arm64 and for a compiler that may fuse products and sums, too.
 func TestSameEverywhere(t *testing.T) {
-	const want = "812dee38"
-	e := embedder(t, smallWeights(1))
-	for _, p := range processors() {
-		use(t, p)
-		sum := crc32.NewIEEE()
-		for _, v := range vectors(t, e, texts...) {
-			must.Do(t, binary.Write(sum, binary.LittleEndian, v))
-		}
-		if got := fmt.Sprintf("%08x", sum.Sum32()); got != want {
-			t.Errorf("%s: the vectors have the sum %s, want %s", p.name, got, want)
+	full, err := Default()
+	must.Do(t, err)
+	for _, c := range []struct {
+		e     *Embedder
+		texts []string
+		want  string
+	}{{embedder(t, smallWeights(1)), texts, "812dee38"}, {full, []string{"make charts of the data!"}, "92d99514"}} {
+		for _, p := range processors() {
+			use(t, p)
+			sum := crc32.NewIEEE()
+			for _, v := range vectors(t, c.e, c.texts...) {
+				must.Do(t, binary.Write(sum, binary.LittleEndian, v))
+			}
+			if got := fmt.Sprintf("%08x", sum.Sum32()); got != c.want {
+				t.Errorf("%s, %s: the vectors have the sum %s, want %s", c.e.Model(), p.name, got, c.want)
+			}
 		}
 	}
 }
