@@ -51,6 +51,7 @@ var shortened = map[string]string{
 	"internal/cli":      "hooks at once, sizes whose speed is measured, scopes, questions of the Inspector, floods of requests and pictures of a database, of which there are none",
 	"internal/push":     "rounds of pushes of several repositories with --prune",
 	"internal/inspect":  "skills of the corpus that are mostly left alone",
+	"internal/sections": "questions for which passages are encoded",
 	"internal/setup":    "megabytes of settings",
 	"proposal":          "proposals beyond the bound, and kills",
 	"sandbox/container": "containers, of which there are none",

@@ -73,7 +73,7 @@ func TestQuestions(t *testing.T) {
 	})
 }
 
-var every = flag.Int("every", 8, "with the encoder, ask one of so many questions about the corpus")
+var every = flag.Int("every", testsize.Rounds(24, 8), "with the encoder, ask one of so many questions about the corpus")
 
 // TestOwnQuestions measures the same over all files of skills that were written for it, with
 // references and scripts.
@@ -81,17 +81,23 @@ func TestOwnQuestions(t *testing.T) {
 	skills, err := filepath.Glob("testdata/own/*.txtar")
 	must.Do(t, err)
 	ways(t, func(t *testing.T, m measure) {
-		for _, name := range skills {
-			m.askOwn(t, name)
+		every, least := 1, 50
+		if m.encoder != nil {
+			every, least = testsize.Rounds(4, 1), testsize.Rounds(12, 50)
 		}
-		if n := m.tuned.questions + m.aside.questions; n < 50 {
+		for i, name := range skills {
+			if i%every == 0 {
+				m.askOwn(t, name)
+			}
+		}
+		if n := m.tuned.questions + m.aside.questions; n < least {
 			t.Errorf("%d questions", n)
 		}
-		least := .45
+		share := .45
 		if m.encoder != nil {
-			least = .65
+			share = .65
 		}
-		m.report(t, least)
+		m.report(t, share)
 	})
 }
 

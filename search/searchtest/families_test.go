@@ -27,12 +27,12 @@ var forks = map[string]func(name, description, body string) (string, string, str
 	"twice": func(n, d, b string) (string, string, string) { return n + "-2", d + " " + d, b + "\n\n" + b },
 }
 
-// TestForks: worse copies of 200 skills of the corpus, in a source that is trusted less, in a later
+// TestForks: worse copies of skills of the corpus, in a source that is trusted less, in a later
 // one or in the same one, are never offered before their originals.
 func TestForks(t *testing.T) {
 	testsize.Long(t)
 	t.Parallel()
-	all := corpus(t, 6000)
+	all := corpus(t, testsize.Rounds(3000, 6000))
 	names, short := make(map[string]bool), 0
 	var originals, copies []*skill.Skill
 	of := make(map[string]string) // the name of the original, by that of the copy
@@ -46,7 +46,7 @@ func TestForks(t *testing.T) {
 	}
 	what := []string{"renamed", "edited", "half", "stuffed", "twice"}
 	for i, s := range originals {
-		if i%4 != 0 || len(copies) == 200 {
+		if i%4 != 0 || len(copies) == testsize.Rounds(50, 200) {
 			continue
 		}
 		if len(strings.Fields(s.Body)) < 60 {
