@@ -632,6 +632,7 @@ func TestPromptRefuses(t *testing.T) {
 // TestAmong: Among returns the same numbers as counting all documents, for sets of a few
 // documents, of most documents, and beyond one stretch.
 func TestAmong(t *testing.T) {
+	testsize.Long(t)
 	t.Parallel()
 	const n = 70_000
 	docs := make([]document, n)
