@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 const module = "github.com/repertoire-skills/repertoire"
@@ -150,6 +151,7 @@ type sourceFile struct {
 
 func sourceFiles(t *testing.T) []sourceFile {
 	t.Helper()
+	testsize.Long(t) // to read them all takes a second, ten under the race detector
 	var files []sourceFile
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		switch {

@@ -17,9 +17,9 @@ import (
 // detector of .ci/run does, and what they are. None of them starts anything that
 // could race and that no other test starts. All other tests always run.
 var short = map[string]string{
-	".":                    "kills a database server while eight catalogs answer, damages every file, mixes old and new ones, fetches dozens of branches, encodes passages, and reads the documentation",
+	".":                    "kills a database server while eight catalogs answer, damages every file, mixes old and new ones, fetches dozens of branches, encodes passages, and reads the documentation and all source files",
 	"agent":                "compiles the program of a page, once more for cgo",
-	"bench":                "indexes hundreds of skills, and generates thousands",
+	"bench":                "ranks prompts, measures speed, indexes hundreds of skills, and generates thousands",
 	"cmd/skills-fit":       "fits weights to thousands of prompts",
 	"index":                "publishes after each of many changes, rolls catalogs back, damages every file, and kills processes",
 	"install/unpack":       "unpacks archives of many MB",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	ranking "github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/source"
 )
@@ -39,7 +40,7 @@ func TestNamesInAnySpelling(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(47, 11))
 	for _, name := range []string{"größenmaß", "straßenplan", "отчёт-счёт", "ёлка", "passwort-prüfung"} {
-		for range 12 {
+		for range testsize.Rounds(3, 12) {
 			spelt := func() string { return respelt(rng, name) }
 			id, file := spelt(), "references/"+spelt()+".md"
 			text := strings.Replace(doc(id, "Does "+spelt()+" well."), "---\nBody", fmt.Sprintf("metadata:\n  tags: [%s]\n---\nBody", spelt()), 1)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // aliases are the types of types.go.
@@ -24,6 +25,7 @@ var aliases = []any{
 // TestFieldsAreExplained: the comments of the aliases lead to the types that they stand for,
 // where "go doc" explains each field.
 func TestFieldsAreExplained(t *testing.T) {
+	testsize.Long(t)
 	f, err := parser.ParseFile(token.NewFileSet(), "types.go", nil, parser.ParseComments)
 	must.Do(t, err)
 	declared := 0

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // ranked returns a set whose prompts q00, q01, … have their only wanted skill
@@ -88,6 +90,7 @@ func TestMean(t *testing.T) {
 // TestCompareBlocks: blocks are compared at the thresholds that keep a rate, each result
 // with its own, and what is significantly worse is named.
 func TestCompareBlocks(t *testing.T) {
+	testsize.Long(t)
 	measured := func(fitting, own int) Set {
 		var list []PromptResult
 		for i := range 40 {

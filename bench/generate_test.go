@@ -63,6 +63,7 @@ func TestGenerateDeterministic(t *testing.T) {
 // TestGenerateValid: the strict check accepts every skill, and names are unique even if
 // there are few words for names.
 func TestGenerateValid(t *testing.T) {
+	testsize.Long(t)
 	one := func(yield func(Document, error) bool) {
 		yield(Document{ID: "a", Skill: &skill.Skill{Meta: skill.Meta{Name: "a-b", Description: "Does it."}, Body: "Do it.\n\nDone."}}, nil)
 	}

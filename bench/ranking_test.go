@@ -15,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/catalogtest"
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -65,6 +66,7 @@ func open(t *testing.T) *repertoire.Catalog {
 // change to ranking shows as a diff of testdata/ranking.golden, whose first
 // lines sum it up.
 func TestRanking(t *testing.T) {
+	testsize.Long(t)
 	c := open(t)
 	queries := readQueries(t, filepath.FromSlash("../testdata/queries.tsv"))
 	var rankings, wanted [][]string

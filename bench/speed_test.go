@@ -15,6 +15,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
@@ -45,6 +46,7 @@ func TestPrompts(t *testing.T) {
 
 // TestMeasureSpeed measures a small corpus, and a larger catalog made from it.
 func TestMeasureSpeed(t *testing.T) {
+	testsize.Long(t)
 	dir := t.TempDir()
 	var steps []string
 	s, err := MeasureSpeed(t.Context(), &SpeedOptions{
@@ -101,6 +103,7 @@ func checkLeg(t *testing.T, l *LegSpeed, changes int) {
 
 // TestTasks runs each task, and a task that does not exist.
 func TestTasks(t *testing.T) {
+	testsize.Long(t)
 	dir := t.TempDir()
 	task := Task{Name: "compile", Root: filepath.Join(dir, "skills"), DB: filepath.Join(dir, "db", "catalog.db"), Corpus: ownSkills(t), Skills: 30}
 	result, err := task.Run(t.Context())

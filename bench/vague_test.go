@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -50,6 +51,7 @@ func vagueSkills(t *testing.T) (skills map[string]Document, prompts map[string][
 // want them, alone and among hundreds of others, and for hardly any small talk. The shares are
 // what is reached, rounded down: prompts that share no word with their skill need a better model.
 func TestVagueSkills(t *testing.T) {
+	testsize.Long(t)
 	skills, prompts, talk := vagueSkills(t)
 	names := slices.Sorted(maps.Keys(skills))
 	t.Run("each alone", func(t *testing.T) {
