@@ -11,11 +11,13 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // TestInitialisation holds what the program allocates before main, which every hook pays, to
 // testdata/init.txt. It does not depend on the machine, other than on its operating system.
 func TestInitialisation(t *testing.T) {
+	testsize.Long(t)                   // builds the program
 	reasons := make(map[string]string) // by package; those that are not there may allocate the bound of "*"
 	bound := make(map[string]int)
 	list, err := os.ReadFile("testdata/init.txt")

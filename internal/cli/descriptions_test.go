@@ -15,11 +15,13 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/setup"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // TestEveryClient walks the descriptions of clients: setup, the hook, discovery,
 // the help and the list of clients know each of them from its description alone.
 func TestEveryClient(t *testing.T) {
+	testsize.Long(t)
 	readme, err := os.ReadFile("../../README.md")
 	must.Do(t, err)
 	home := fixture(t)

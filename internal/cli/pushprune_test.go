@@ -14,6 +14,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/pgtest"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 )
 
 // makeRepository makes a folder that is a clone of a repository, with a skill of that name in its folder skills.
@@ -76,6 +77,7 @@ func TestPruneLabel(t *testing.T) {
 // TestPushInTurn runs each command that the pages, files and helps give for a push, in two repositories in
 // turn: each has its own skills in the catalog afterwards, and what else was there.
 func TestPushInTurn(t *testing.T) {
+	testsize.Long(t)
 	commands := documentedPushes(t)
 	if len(commands) < 8 {
 		t.Fatalf("found only the commands %q", commands)

@@ -32,6 +32,7 @@ import (
 // had never been there, also after edits while the server runs, and while a source is
 // away. For work in another folder the same holds with the skills of the project.
 func TestScopeOfDoors(t *testing.T) {
+	testsize.Long(t)
 	asked, skills := 0, 0
 	seeds := []uint64{1, 2, 7, 22} // which show defects that there were, of pins, shadowing, projects and patterns
 	for i := range testsize.Rounds(1, 80) {
@@ -40,9 +41,6 @@ func TestScopeOfDoors(t *testing.T) {
 			seed = seeds[i]
 		}
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			if i >= 1 {
-				testsize.Long(t)
-			}
 			r := newRealm(t, seed)
 			full := r.world(t, true, r.answers, func(realmSkill) bool { return true })
 			rest := r.world(t, false, r.answers, func(s realmSkill) bool { return !r.outside(s) })

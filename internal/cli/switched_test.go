@@ -13,6 +13,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/client"
 	"github.com/repertoire-skills/repertoire/internal/hook/event"
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/mcpserver"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/web"
@@ -188,6 +189,7 @@ func TestOwnOfServer(t *testing.T) {
 // TestSwitchedOff asks every door for every setting of every client: what a person has switched off in a client
 // is off for that client's model, and for nobody else. A server on another machine learns it from the hook.
 func TestSwitchedOff(t *testing.T) {
+	testsize.Long(t)
 	home := fixture(t)
 	must.Write(t, "config.yaml", "bundled: false\n")
 	must.Write(t, ".agents/skills/lamplighter/SKILL.md", "---\nname: lamplighter\ndescription: Trims the wick of harbour lanterns. Use when trimming the wick of a lantern.\n---\nUse the brass scissors.\n")
