@@ -1,6 +1,10 @@
 package repertoire
 
-import "path/filepath"
+import (
+	"path/filepath"
+
+	"github.com/repertoire-skills/repertoire/internal/regular"
+)
 
 // SplitLinks divides the entries of List into skills and links. A link is a shadowed copy whose
 // folder is, through symbolic links, the folder of the skill that shadows it: tools such as
@@ -13,23 +17,14 @@ func SplitLinks(entries []Entry) (skills, links []Entry) {
 			at[e.ID] = e.Location
 		}
 	}
+	real := make(regular.Links)
 	for _, e := range entries {
-		if winner := at[e.ShadowedBy]; winner != "" && sameFile(e.Location, winner) {
+		// Hard links are different files: removing one of them does not harm the other.
+		if winner := at[e.ShadowedBy]; filepath.IsAbs(winner) && real.Real(e.Location) == real.Real(winner) {
 			links = append(links, e)
 		} else {
 			skills = append(skills, e)
 		}
 	}
 	return skills, links
-}
-
-// sameFile reports whether two paths lead to the same file through symbolic links. Hard links
-// are different files: removing one of them does not harm the other.
-func sameFile(a, b string) bool {
-	one, err := filepath.EvalSymlinks(a)
-	if err != nil {
-		return false // perhaps it is not on disk
-	}
-	other, err := filepath.EvalSymlinks(b)
-	return err == nil && one == other
 }

@@ -26,7 +26,7 @@ func TestIn(t *testing.T) {
 
 // TestReal: links are resolved as far as a path exists, also one that leads to what is not there.
 func TestReal(t *testing.T) {
-	dir := regular.Real(t.TempDir())
+	dir, links := regular.Real(t.TempDir()), make(regular.Links)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	must.Do(t, os.Mkdir(at("a"), 0o700))
 	for link, target := range map[string]string{"there": "a", "gone": "b", "loop": "loop"} {
@@ -35,6 +35,9 @@ func TestReal(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{"there": "a", "there/x/y": "a/x/y", "gone/x": "b/x", "loop/x": "loop/x", "a/../a": "a"} {
+		if got := links.Real(at(path)); got != at(want) {
+			t.Errorf("with others, %s is %s, want %s", path, got, at(want))
+		}
 		if got := regular.Real(at(path)); got != at(want) {
 			t.Errorf("%s is %s, want %s", path, got, at(want))
 		}

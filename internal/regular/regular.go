@@ -110,6 +110,24 @@ func Real(path string) string {
 	return filepath.Clean(path)
 }
 
+// Links resolves the links in many paths as Real does, and looks at each folder once. The zero value is
+// not ready: use make.
+type Links map[string]string
+
+// Real returns the real path of an absolute one.
+func (l Links) Real(path string) string {
+	dir, name := filepath.Dir(path), filepath.Base(path)
+	if real, ok := l[path]; ok || dir == path {
+		return cmp.Or(real, path)
+	}
+	at := filepath.Join(l.Real(dir), name)
+	if info, err := os.Lstat(at); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		at = Real(at)
+	}
+	l[path] = at
+	return at
+}
+
 // Rel returns the path of a file relative to a folder; ok is false if the file is neither the
 // folder nor in it. It looks at the names only, and nothing lies in "".
 func Rel(folder, name string) (rel string, ok bool) {

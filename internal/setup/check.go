@@ -118,13 +118,16 @@ func below(folders []string, skills []Listed) []Listed {
 	for i, folder := range folders {
 		real[i] = regular.Real(folder)
 	}
-	seen := make(map[string]bool)
+	seen, links := make(map[string]bool), make(regular.Links)
 	var found []Listed
-	for _, l := range skills {
-		at := regular.Real(l.Location)
-		if !seen[at] && (inAny(folders, l.Location) || inAny(real, at)) {
-			seen[at] = true
-			found = append(found, l)
+	for i := range skills {
+		l := &skills[i]
+		if l.real == "" {
+			l.real = links.Real(l.Location)
+		}
+		if !seen[l.real] && (inAny(folders, l.Location) || inAny(real, l.real)) {
+			seen[l.real] = true
+			found = append(found, *l)
 		}
 	}
 	return found

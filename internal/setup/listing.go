@@ -246,6 +246,8 @@ type Listed struct {
 	Name, Description string
 	Location          string // of its SKILL.md
 	Off               bool   // the user has disabled it: no client need list it
+
+	real string // Location without links, once somebody has asked, see below
 }
 
 // over reports whether the client leaves something out.

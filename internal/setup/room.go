@@ -48,8 +48,11 @@ func (e *Env) checkUnbounded(statuses []Status, skills []Listed) []skill.Problem
 	place := ""
 	for _, st := range statuses {
 		c, folders := st.Client, e.ownFolders(st.Client)
+		if !st.Installed || c.Listing != nil && c.Listing.Chars > 0 {
+			continue
+		}
 		own := below(folders, skills)
-		if !st.Installed || len(own) == 0 || c.Listing != nil && c.Listing.Chars > 0 {
+		if len(own) == 0 {
 			continue
 		}
 		place = cmp.Or(place, holder(folders, own))
