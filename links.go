@@ -11,16 +11,17 @@ import (
 // "npx skills" keep a skill in one folder and link it into the folders of all clients. An agent
 // that sees only the source of the link is offered the skill there.
 func SplitLinks(entries []Entry) (skills, links []Entry) {
-	at := make(map[string]string) // locations by ID
-	for _, e := range entries {
-		if e.ShadowedBy == "" {
-			at[e.ID] = e.Location
+	at := make(map[string]*Entry) // by ID
+	for i := range entries {
+		if entries[i].ShadowedBy == "" {
+			at[entries[i].ID] = &entries[i]
 		}
 	}
 	real := make(regular.Links)
 	for _, e := range entries {
 		// Hard links are different files: removing one of them does not harm the other.
-		if winner := at[e.ShadowedBy]; filepath.IsAbs(winner) && real.Real(e.Location) == real.Real(winner) {
+		winner := at[e.ShadowedBy]
+		if winner != nil && filepath.IsAbs(winner.Location) && e.Digest == winner.Digest && real.Real(e.Location) == real.Real(winner.Location) {
 			links = append(links, e)
 		} else {
 			skills = append(skills, e)

@@ -134,6 +134,11 @@ func (o Owner) Twins(ctx context.Context) ([]search.Twins, error) {
 	return asked(ctx, o.c, func(s *state) ([]search.Twins, error) { return s.search.Twins(ctx) })
 }
 
+// Basis identifies all that Twins, and Position for "", follow from; see search.Searcher.Basis.
+func (o Owner) Basis(ctx context.Context) (string, error) {
+	return asked(ctx, o.c, func(s *state) (string, error) { return s.search.Basis(ctx) })
+}
+
 // Position returns how a skill ranks for a prompt that ought to lead to it, "" for its
 // own description; see search.Searcher.Position.
 func (o Owner) Position(ctx context.Context, id, prompt string) (search.Position, error) {

@@ -3,6 +3,9 @@ package search
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -33,6 +36,26 @@ func (x *reviewer) Twins(ctx context.Context) (twins []Twins, err error) {
 		return ctx.Err()
 	})
 	return twins, err
+}
+
+// Basis identifies all that Twins and the Position of a skill for its own description follow from: as long as it is
+// the same they are, too.
+func (x *reviewer) Basis(ctx context.Context) (basis string, err error) {
+	err = x.scopes.read(ctx, nil, func(v *snapshot.View) error {
+		t, err := x.scopes.trustIn(v)
+		if err != nil {
+			return err
+		}
+		certain, off, err := x.scopes.triggersIn(v)
+		if err != nil {
+			return err
+		}
+		data, err := json.Marshal([]any{v.Set.Info, v.Set.BaseGeneration(), v.Set.Models(), v.Set.Compiled, v.Set.Calibration, x.outdated(v.Set), x.embedderOf(v.Set) != nil,
+			x.opts.Params, v.Scope.In, v.Scope.Offered, t.lower, t.foreign, certain, off})
+		basis = fmt.Sprintf("%x", sha256.Sum256(data))
+		return cmp.Or(err, v.Err())
+	})
+	return basis, err
 }
 
 func twinsOf(v *snapshot.View) (twins []Twins) {

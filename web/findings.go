@@ -151,7 +151,11 @@ func (hs *handlers) quick(ctx context.Context) (*doctor.Report, error) {
 
 // check reports everything.
 func (hs *handlers) check(ctx context.Context) (*doctor.Report, error) {
-	report, err := doctor.Catalog(ctx, hs.catalog, doctor.Options{})
+	entries, err := hs.entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	report, err := doctor.Catalog(ctx, hs.catalog, entries, doctor.Options{})
 	if err == nil {
 		report.Ignore(hs.opts.Ignore, hs.catalog.Config().Sources, false)
 	}

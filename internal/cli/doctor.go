@@ -247,8 +247,12 @@ func examine(ctx context.Context, s *session, cfg repertoire.Config, strict bool
 	}
 	defer c.Close()
 	reports, stale := s.rescan(ctx, c)
+	all, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
+	if err != nil {
+		return nil, err
+	}
 	examining := s.progress("examining", 1)
-	r, err := doctor.Catalog(ctx, c.Catalog, doctor.Options{Strict: strict, Reports: reports, Step: examining.set})
+	r, err := doctor.Catalog(ctx, c.Catalog, all, doctor.Options{Strict: strict, Reports: reports, Step: examining.set})
 	examining.done()
 	if err != nil {
 		return nil, err
@@ -269,8 +273,8 @@ func examine(ctx context.Context, s *session, cfg repertoire.Config, strict bool
 			return nil, err
 		}
 	}
-	seen.skills, err = c.listable(ctx)
-	return r, err
+	seen.skills = listableOf(all)
+	return r, nil
 }
 
 // mistakes returns the finding for something that the configuration names and that cannot
@@ -310,7 +314,11 @@ func checkState() []skill.Problem {
 // listable returns all skills: a client may list those in its own folders itself.
 func (c *catalog) listable(ctx context.Context) ([]setup.Listed, error) {
 	entries, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
+	return listableOf(entries), err
+}
+
+func listableOf(entries []repertoire.Entry) []setup.Listed {
 	return mapped(entries, func(e repertoire.Entry) setup.Listed {
 		return setup.Listed{Name: e.Name, Description: e.Description, Location: e.Location, Off: e.State == search.Disabled}
-	}), err
+	})
 }

@@ -8,8 +8,10 @@ import (
 	"slices"
 
 	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/inspect"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
 )
 
 // Options choose what is checked.
@@ -20,36 +22,41 @@ type Options struct {
 	// Reports are what a rescan just reported: only they have the problems of folders.
 	// nil means that there was no rescan.
 	Reports []repertoire.Report
-	// Step is called with the number of skills that were examined, and of all; nil means
+	// Step is called with the number of steps that are done, and of all; nil means
 	// that nobody is told.
 	Step func(done, all int)
 }
 
 // Catalog reports skills that cannot be used, are shadowed by another one, are hard to
 // tell apart or require missing skills, skills that are held back, and rules of agents or of
-// the policy that match nothing.
-func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, error) {
-	all, err := c.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
+// the policy that match nothing. all are the skills of the catalog, also the shadowed and the held ones.
+//
+// It keeps what it has found in a file beside the catalog, see memory.
+func Catalog(ctx context.Context, c *repertoire.Catalog, all []repertoire.Entry, o Options) (*Report, error) {
+	d := diagnosisOf(all)
+	known, err := remember(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	d := diagnosisOf(all)
 	all, links := repertoire.SplitLinks(all)
-	all = d.held(all)
-	if err := d.skills(ctx, c, o); err != nil {
+	if err := d.skills(ctx, c, known, o); err != nil {
 		return nil, err
 	}
+	step := counting(2*len(all), o.Step)
+	list := d.look(ctx, c, all, known, o.Strict, step)
+	all = d.held(all)
 	d.shadowed(all)
 	offered := slices.DeleteFunc(all, func(e repertoire.Entry) bool { return e.ShadowedBy != "" })
 	d.needs(offered)
-	twins, err := c.Owner().Twins(ctx)
+	twins, err := known.twins(func() ([]search.Twins, error) { return c.Owner().Twins(ctx) })
 	if err != nil {
 		return nil, err
 	}
 	d.twins(twins)
-	if err := d.examine(ctx, c, slices.DeleteFunc(offered, func(e repertoire.Entry) bool { return e.Away }), o); err != nil {
+	if err := d.examine(ctx, c, offeredOf(list, offered), known, step); err != nil {
 		return nil, err
 	}
+	known.keep()
 	for _, a := range append([]*repertoire.Agent{nil}, c.Config().Agents...) { // nil for the policy
 		problems, err := c.Owner().Unmatched(ctx, a)
 		if err != nil {
@@ -57,7 +64,7 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 		}
 		for _, p := range problems {
 			p.Path = cmp.Or(p.Path, "configuration")
-			d.report.Add(p)
+			d.report.append(p)
 		}
 		if err := d.listing(ctx, c, a); err != nil {
 			return nil, err
@@ -73,7 +80,7 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, o Options) (*Report, er
 // Catalog reports. all are the skills of the catalog, also the shadowed and the held ones.
 func Quick(ctx context.Context, c *repertoire.Catalog, all []repertoire.Entry) (*Report, error) {
 	d := diagnosisOf(all)
-	if _, err := d.indexed(ctx, c); err != nil {
+	if _, err := d.indexed(ctx, c, new(memory)); err != nil {
 		return nil, err
 	}
 	d.shadowed(d.held(slices.Clone(all)))
@@ -98,14 +105,56 @@ func (d *diagnosis) dropLinks(links []repertoire.Entry) {
 	})
 }
 
+// look looks at the files of all skills on all cores, and reports what the trust checks find in them, in the order of precedence.
+func (d *diagnosis) look(ctx context.Context, c *repertoire.Catalog, all []repertoire.Entry, known *memory, strict bool, step func()) []examined {
+	sources, priority := make(map[string]source.Source), make(map[string]int)
+	for _, src := range c.Config().Sources {
+		info := src.Info()
+		sources[info.Label], priority[info.Label] = src, info.Priority
+	}
+	list := make([]examined, len(all))
+	inParallel(ctx, len(all), func(i int) {
+		list[i].entry = all[i]
+		if src := sources[all[i].Source]; src != nil && !all[i].Away {
+			list[i].looked = known.look(ctx, src, &all[i], strict)
+		}
+		step()
+	})
+	slices.SortFunc(list, func(a, b examined) int {
+		return cmp.Or(cmp.Compare(priority[b.entry.Source], priority[a.entry.Source]), cmp.Compare(a.entry.Source, b.entry.Source), cmp.Compare(a.entry.Path, b.entry.Path))
+	})
+	for i := range list {
+		e := &list[i]
+		switch src := sources[e.entry.Source]; {
+		case src == nil || e.entry.Away || strict: // a strict check has inspected them
+		case e.Unreadable:
+			d.report.NotAnalysed++
+		default:
+			d.addInspected(src, &e.entry.Meta, e.Inspected)
+		}
+	}
+	if !strict {
+		d.inspectNames(known.names)
+	}
+	return list
+}
+
+// offeredOf returns what was found in the offered skills, except those of sources that are away.
+func offeredOf(list []examined, offered []repertoire.Entry) []examined {
+	is := make(map[string]bool, len(offered))
+	for _, e := range offered {
+		is[e.ID] = !e.Away
+	}
+	return slices.DeleteFunc(list, func(e examined) bool { return !is[e.entry.ID] })
+}
+
 // examine reports what is wrong with the files and with the descriptions of offered skills.
-func (d *diagnosis) examine(ctx context.Context, c *repertoire.Catalog, offered []repertoire.Entry, o Options) error {
-	list, err := examine(ctx, c, offered, o.Strict, o.Step)
-	if err != nil {
+func (d *diagnosis) examine(ctx context.Context, c *repertoire.Catalog, list []examined, known *memory, step func()) error {
+	if err := rank(ctx, c, list, known, step); err != nil {
 		return err
 	}
 	for _, e := range list {
-		for _, p := range e.problems {
+		for _, p := range e.Problems {
 			d.add(e.entry.Source, e.entry.ID, p, false)
 		}
 		d.unreachable(e)
@@ -118,21 +167,28 @@ func (d *diagnosis) examine(ctx context.Context, c *repertoire.Catalog, offered 
 
 // skills reports what is wrong with single skills: what a strict check finds, or else
 // the problems that were found when they were indexed, and in the last walk.
-func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, o Options) error {
+func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, known *memory, o Options) error {
 	if o.Strict {
 		for _, src := range c.Config().Sources {
 			d.walk(ctx, src, true, false)
 		}
-		d.inspectNames()
+		d.inspectNames(inspect.Names)
 		return ctx.Err()
 	}
-	d.inspectSources(ctx, c.Config().Sources)
-	seen, err := d.indexed(ctx, c)
+	seen, err := d.indexed(ctx, c, known)
 	if err != nil {
 		return err
 	}
+	for p := range seen {
+		if isRefusal(p) {
+			d.report.NotAnalysed++
+		}
+	}
 	for _, report := range o.Reports {
 		for _, p := range report.Problems {
+			if p.Rule == "unreadable" && d.skillAt(p.Path, false) == "" {
+				d.report.NotAnalysed++
+			}
 			if !seen[p] {
 				d.add(report.Source, "", p, isRefusal(p))
 			}
@@ -142,8 +198,8 @@ func (d *diagnosis) skills(ctx context.Context, c *repertoire.Catalog, o Options
 }
 
 // indexed reports what indexing found, and returns it.
-func (d *diagnosis) indexed(ctx context.Context, c *repertoire.Catalog) (map[skill.Problem]bool, error) {
-	reported, err := c.Owner().Problems(ctx)
+func (d *diagnosis) indexed(ctx context.Context, c *repertoire.Catalog, known *memory) (map[skill.Problem]bool, error) {
+	reported, err := known.indexed(ctx, c)
 	if err != nil {
 		return nil, err
 	}

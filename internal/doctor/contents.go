@@ -41,9 +41,9 @@ type contents struct {
 	whole  bool                   // names has all files
 }
 
-// readContents reads the files of the skill in a folder, whose instructions are file. It
-// returns what it can read: indexing reports what cannot be read.
-func readContents(ctx context.Context, src source.Source, dir, file string) *contents {
+// readContents reads the files of the skill in a folder, whose instructions are file. s is the skill as it
+// has just been read; nil means that readContents reads it. It returns what it can read: indexing reports what cannot be read.
+func readContents(ctx context.Context, src source.Source, dir, file string, s *skill.Skill) *contents {
 	c := &contents{source: src, dir: dir, file: file, text: make(map[string]string), mode: make(map[string]fs.FileMode)}
 	c.names = []string{file}
 	l, err := src.List(ctx, dir)
@@ -55,7 +55,12 @@ func readContents(ctx context.Context, src source.Source, dir, file string) *con
 			c.names = append(c.names, f.Path)
 		}
 	}
-	c.read(ctx, file, skill.MaxFile)
+	if c.skill = s; s != nil {
+		c.text[file] = s.Text()
+	} else {
+		c.read(ctx, file, skill.MaxFile)
+		c.skill, _ = skill.ParseBytes([]byte(c.text[file]), c.path(file), "")
+	}
 	left := maxReadAll
 	for _, f := range l.Files {
 		switch {
@@ -66,9 +71,6 @@ func readContents(ctx context.Context, src source.Source, dir, file string) *con
 			left -= int(f.Size)
 			c.read(ctx, f.Path, maxRead)
 		}
-	}
-	if s, err := skill.ParseBytes([]byte(c.text[file]), c.path(file), ""); err == nil {
-		c.skill = s
 	}
 	return c
 }
@@ -131,7 +133,11 @@ func (c *contents) unpublishable() []skill.Problem {
 		return nil
 	}
 	hint := "mend it before you publish the skill"
-	if name := publishedName(c.skill.Name); name != c.skill.Name && skill.IsPortableName(name) {
+	own, bad := skill.ParseBytes([]byte(c.text[c.file]), c.path(c.file), "") // the source may call it otherwise
+	if bad != nil {
+		return nil
+	}
+	if name := publishedName(own.Name); name != own.Name && skill.IsPortableName(name) {
 		hint = "name the skill and its folder " + name
 	}
 	return []skill.Problem{{Rule: "unpublishable", Severity: skill.Note, Path: c.path(c.file),

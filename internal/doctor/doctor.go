@@ -51,10 +51,17 @@ type Report struct {
 
 // Add adds findings that are not about a skill, such as problems in settings of clients.
 func (r *Report) Add(problems ...skill.Problem) {
+	if len(problems) > 0 || r.Findings == nil {
+		r.append(problems...)
+		r.finish()
+	}
+}
+
+// append is Add for a report that is not finished.
+func (r *Report) append(problems ...skill.Problem) {
 	for _, p := range problems {
 		r.Findings = append(r.Findings, Finding{Cost: costOf(p, false), Problem: p})
 	}
-	r.finish()
 }
 
 // SetOrigins says of each finding where its skill was installed from, given the path of a file.

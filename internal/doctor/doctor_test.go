@@ -77,7 +77,7 @@ func lines(r *doctor.Report, dir string) []string {
 // TestCatalog: each finding says which skill it is about and what it costs.
 func TestCatalog(t *testing.T) {
 	c, reports, dir := catalog(t)
-	r, err := doctor.Catalog(t.Context(), c, doctor.Options{Reports: reports})
+	r, err := doctor.Catalog(t.Context(), c, entries(t, c), doctor.Options{Reports: reports})
 	must.Do(t, err)
 	want := []string{
 		"error agent unseen   configuration",
@@ -121,7 +121,7 @@ func counted(list []string) map[string]int {
 // the skill all the same.
 func TestStrict(t *testing.T) {
 	c, reports, dir := catalog(t)
-	r, err := doctor.Catalog(t.Context(), c, doctor.Options{Strict: true, Reports: reports})
+	r, err := doctor.Catalog(t.Context(), c, entries(t, c), doctor.Options{Strict: true, Reports: reports})
 	must.Do(t, err)
 	for _, want := range []string{
 		"error name-case author lib Odd lib:odd/SKILL.md",
@@ -150,7 +150,7 @@ func TestInSkill(t *testing.T) {
 	must.Do(t, err)
 	reports, err := c.Owner().Rescan(t.Context(), nil)
 	must.Do(t, err)
-	r, err := doctor.Catalog(t.Context(), c, doctor.Options{Reports: reports})
+	r, err := doctor.Catalog(t.Context(), c, entries(t, c), doctor.Options{Reports: reports})
 	must.Do(t, err)
 	got := counted(lines(r, dir))
 	for _, want := range []string{
@@ -278,7 +278,7 @@ func TestHeld(t *testing.T) {
 		Sources: sources,
 		Policy:  &repertoire.Policy{Ask: []string{source.KindProject}, Disabled: []search.Ban{ban("soup", 2), ban("sooup", 3), ban("cake", 4, "nowhere")}},
 	})
-	r, err := doctor.Catalog(t.Context(), c, doctor.Options{})
+	r, err := doctor.Catalog(t.Context(), c, entries(t, c), doctor.Options{})
 	must.Do(t, err)
 	var got []string
 	for _, f := range r.Findings {
@@ -310,4 +310,12 @@ func TestOnce(t *testing.T) {
 	if r.Warnings != 2 || len(r.Findings) != 2 {
 		t.Errorf("%+v", r)
 	}
+}
+
+// entries returns all skills of a catalog.
+func entries(t *testing.T, c *repertoire.Catalog) []repertoire.Entry {
+	t.Helper()
+	all, err := c.List(t.Context(), nil, &repertoire.ListOptions{Shadowed: true, Held: true})
+	must.Do(t, err)
+	return all
 }

@@ -15,40 +15,52 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// Examined is what was found out about one offered skill.
+// Examined is what was found out about one skill.
 type examined struct {
-	entry    repertoire.Entry
-	problems []skill.Problem
-	unread   int // files that were too many or too large to be read
-	asked    []askedPrompt
-	tried    []evals.Outcome
-	err      error
+	looked
+	entry repertoire.Entry
+	asked []askedPrompt
+	tried []evals.Outcome
+	err   error
 }
 
-// examine reads the files of all offered skills, and ranks the catalog for their prompts,
-// on all cores. step may be nil.
-func examine(ctx context.Context, c *repertoire.Catalog, entries []repertoire.Entry, strict bool, step func(done, all int)) ([]examined, error) {
-	sources := make(map[string]source.Source)
-	for _, src := range c.Config().Sources {
-		sources[src.Info().Label] = src
-	}
-	list := make([]examined, len(entries))
-	var done atomic.Int64
+// Looked is what the files of one skill show, whatever else is in the catalog.
+type looked struct {
+	Unreadable bool            // the skill cannot be loaded, so that the trust checks say nothing
+	Inspected  []skill.Problem // by the trust checks
+	Problems   []skill.Problem // by all other checks
+	Unread     int             // files that were too many or too large to be read
+	Prompts    []evals.Prompt
+}
+
+// counting returns a function that counts the calls of several goroutines for step, which may be nil.
+func counting(all int, step func(done, all int)) func() {
 	var show sync.Mutex
-	inParallel(ctx, len(entries), func(i int) {
-		list[i] = examineOne(ctx, c, sources[entries[i].Source], entries[i], strict)
-		if n := int(done.Add(1)); step != nil {
-			show.Lock()
-			step(n, len(entries))
-			show.Unlock()
-		}
-	})
-	for _, e := range list {
-		if e.err != nil {
-			return nil, e.err
+	done := 0
+	return func() {
+		show.Lock()
+		defer show.Unlock()
+		if done++; step != nil {
+			step(done, all)
 		}
 	}
-	return list, ctx.Err()
+}
+
+// rank ranks the catalog for the description and the prompts of skills, on all cores.
+func rank(ctx context.Context, c *repertoire.Catalog, list []examined, known *memory, step func()) error {
+	inParallel(ctx, len(list), func(i int) {
+		e := &list[i]
+		if e.asked, e.err = ask(ctx, c, e.entry.ID, e.Prompts, known); e.err == nil {
+			e.tried, e.err = judge(ctx, c, e.entry.ID, e.Prompts)
+		}
+		step()
+	})
+	for i := range list {
+		if list[i].err != nil {
+			return list[i].err
+		}
+	}
+	return ctx.Err()
 }
 
 // inParallel calls do with the numbers below n on all cores, until ctx ends.
@@ -65,26 +77,23 @@ func inParallel(ctx context.Context, n int, do func(i int)) {
 	workers.Wait()
 }
 
-// examineOne examines one skill. src is nil if its source is not open.
-func examineOne(ctx context.Context, c *repertoire.Catalog, src source.Source, entry repertoire.Entry, strict bool) examined {
-	e := examined{entry: entry}
-	var prompts []evals.Prompt
-	if src != nil {
-		files := readContents(ctx, src, path.Dir(entry.Path), path.Base(entry.Path))
-		e.problems, e.unread = files.check(strict), len(files.unread)
-		prompts, _ = files.evals()
+// lookAt looks at the files of one skill.
+func lookAt(ctx context.Context, src source.Source, ref *skill.Ref, strict bool) (l looked) {
+	s, err := ref.Load()
+	if l.Unreadable = err != nil; err == nil && !strict { // a strict check has inspected it
+		l.Inspected = inspectOne(ctx, src, s)
 	}
-	if e.asked, e.err = ask(ctx, c, entry.ID, prompts); e.err == nil {
-		e.tried, e.err = judge(ctx, c, entry.ID, prompts)
-	}
-	return e
+	files := readContents(ctx, src, path.Dir(ref.Path), path.Base(ref.Path), s)
+	l.Problems, l.Unread = files.check(strict), len(files.unread)
+	l.Prompts, _ = files.evals()
+	return l
 }
 
 // unread reports how many files were not read.
 func (d *diagnosis) unread(list []examined) {
 	files, skills := 0, 0
 	for _, e := range list {
-		if files += e.unread; e.unread > 0 {
+		if files += e.Unread; e.Unread > 0 {
 			skills++
 		}
 	}

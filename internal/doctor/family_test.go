@@ -29,7 +29,7 @@ func examine(t *testing.T, files map[string]string, agents ...*repertoire.Agent)
 	src, err := source.Dir(write(t, files), &source.Options{Label: "lib"})
 	must.Do(t, err)
 	c := catalogtest.Open(t, repertoire.Config{Sources: []source.Source{src}, Agents: agents})
-	r, err := doctor.Catalog(t.Context(), c, doctor.Options{})
+	r, err := doctor.Catalog(t.Context(), c, entries(t, c), doctor.Options{})
 	must.Do(t, err)
 	return r
 }

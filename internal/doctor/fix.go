@@ -51,7 +51,7 @@ func Fixes(ctx context.Context, sources []source.Source, fetched string) ([]*Fix
 		}
 		for ref, err := range src.Skills(ctx, nil) {
 			if err == nil { // "skills doctor" reports an error
-				list = append(list, fixesOf(readContents(ctx, src, path.Dir(ref.Path), path.Base(ref.Path)))...)
+				list = append(list, fixesOf(readContents(ctx, src, path.Dir(ref.Path), path.Base(ref.Path), nil))...)
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func (f *Fix) Apply(ctx context.Context) error {
 	if err := f.put(f.before, f.after, f.executable); err != nil {
 		return fmt.Errorf("writing %s: %w", f.Path, err)
 	}
-	c := readContents(ctx, f.source, f.dir, f.file)
+	c := readContents(ctx, f.source, f.dir, f.file, nil)
 	if err := ctx.Err(); err != nil || !f.holds(c) {
 		err = errors.Join(err, f.put(f.after, f.before, f.mode))
 		return errors.Join(fmt.Errorf("%s was restored: the change did not remove the finding", f.Path), err)

@@ -43,7 +43,7 @@ func Folders(ctx context.Context, folders []string, strict bool, open Opener) (*
 			return nil, fmt.Errorf("no SKILL.md in %s", folder)
 		}
 	}
-	d.inspectNames()
+	d.inspectNames(inspect.Names)
 	d.tryEvals(ctx, open)
 	d.report.finish()
 	return &d.report, ctx.Err()
@@ -56,7 +56,7 @@ func Sources(ctx context.Context, sources []source.Source, strict bool) (*Report
 	for _, src := range sources {
 		d.walk(ctx, src, strict, true)
 	}
-	d.inspectNames()
+	d.inspectNames(inspect.Names)
 	d.report.finish()
 	return &d.report, ctx.Err()
 }
@@ -112,18 +112,18 @@ func (d *diagnosis) walk(ctx context.Context, src source.Source, strict, files b
 		for _, p := range problems {
 			d.add(label, s.Name, located(src, p), false)
 		}
-		d.addInspected(inspectOne(ctx, src, s))
+		d.addInspected(src, &s.Meta, inspectOne(ctx, src, s))
 		if !files {
 			continue
 		}
-		c := readContents(ctx, src, path.Dir(ref.Path), path.Base(ref.Path))
+		c := readContents(ctx, src, path.Dir(ref.Path), path.Base(ref.Path), s)
 		for _, p := range c.check(strict) {
 			d.add(label, s.Name, p, false)
 		}
 		if prompts, _ := c.evals(); len(prompts) > 0 {
 			d.authored = append(d.authored, authored{label, s.Name, c.path(c.file), prompts})
 		}
-		list = append(list, examined{unread: len(c.unread)})
+		list = append(list, examined{looked: looked{Unread: len(c.unread)}})
 	}
 	d.unread(list)
 }

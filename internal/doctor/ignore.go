@@ -17,6 +17,9 @@ import (
 // the report, and an entry that matches nothing a warning. strict says that the report applies
 // the specification to the letter.
 func (r *Report) Ignore(list []config.Ignore, sources []source.Source, strict bool) {
+	if len(list) == 0 {
+		return
+	}
 	kinds := make(map[string]string)
 	for _, src := range sources {
 		kinds[src.Info().Label] = src.Info().Kind
@@ -42,7 +45,8 @@ func (r *Report) Ignore(list []config.Ignore, sources []source.Source, strict bo
 			problems = append(problems, p)
 		}
 	}
-	r.Add(problems...)
+	r.append(problems...)
+	r.finish()
 }
 
 // matches reports whether an entry leaves out a finding about a source of a kind.

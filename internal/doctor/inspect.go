@@ -1,39 +1,15 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/inspect"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 )
-
-// inspectSources reports signs that skills of sources mislead their readers. It says
-// nothing about skills that cannot be read: others report them.
-func (d *diagnosis) inspectSources(ctx context.Context, sources []source.Source) {
-	var list []inspected
-	for _, src := range slices.SortedStableFunc(slices.Values(sources), byPrecedence) {
-		for ref, err := range src.Skills(ctx, nil) {
-			if err == nil {
-				list = append(list, inspected{src: src, load: ref.Load})
-			}
-		}
-	}
-	inParallel(ctx, len(list), func(i int) {
-		if s, err := list[i].load(); err == nil {
-			list[i] = inspectOne(ctx, list[i].src, s)
-		}
-	})
-	for _, one := range list {
-		d.addInspected(one)
-	}
-	d.inspectNames()
-}
 
 // Folder reports signs that the skill in a folder on disk misleads its readers. A folder that
 // cannot be read has none.
@@ -49,49 +25,39 @@ func Folder(ctx context.Context, folder string) []skill.Problem {
 	return inspect.Skill(s, shipped(ctx, src, s))
 }
 
-func byPrecedence(a, b source.Source) int { return cmp.Compare(b.Info().Priority, a.Info().Priority) }
-
-// Inspected is what the trust checks say of one skill.
-type inspected struct {
-	src   source.Source
-	load  func() (*skill.Skill, error)
-	found []skill.Problem
-	named inspect.Named // without a path, the skill could not be read
-}
-
 // inspectOne looks for signs that a skill misleads its readers.
-func inspectOne(ctx context.Context, src source.Source, s *skill.Skill) inspected {
-	at := located(src, skill.Problem{Path: s.Path}).Path
-	if !filepath.IsAbs(at) {
-		at = src.Info().Label + ":" + at
+func inspectOne(ctx context.Context, src source.Source, s *skill.Skill) []skill.Problem {
+	found := inspect.Skill(s, shipped(ctx, src, s))
+	for i := range found {
+		found[i] = located(src, found[i])
 	}
-	return inspected{src: src, found: inspect.Skill(s, shipped(ctx, src, s)),
-		named: inspect.Named{Name: s.Name, Source: src.Info().Label, Path: at, About: s.Description}}
+	return found
 }
 
-// addInspected reports what the trust checks found, and keeps the name of the skill for
-// inspectNames.
-func (d *diagnosis) addInspected(one inspected) {
-	if one.named.Path == "" {
-		d.report.NotAnalysed++
-		return
+// addInspected reports what the trust checks found in a skill, and keeps its name for inspectNames. It
+// reads no more than the level 1 of the skill.
+func (d *diagnosis) addInspected(src source.Source, m *skill.Meta, found []skill.Problem) {
+	label := src.Info().Label
+	at := located(src, skill.Problem{Path: m.Path}).Path
+	if !filepath.IsAbs(at) {
+		at = label + ":" + at
 	}
-	for _, p := range one.found {
+	for _, p := range found {
 		if p.Rule == inspect.NotAnalysedRule {
 			d.report.NotAnalysed++
 		}
-		d.add(one.named.Source, one.named.Name, located(one.src, p), false)
+		d.add(label, m.Name, p, false)
 	}
-	d.named = append(d.named, one.named)
+	d.named = append(d.named, inspect.Named{Name: m.Name, Source: label, Path: at, About: m.Description})
 }
 
-// inspectNames reports names that imitate others.
-func (d *diagnosis) inspectNames() {
+// inspectNames reports names that imitate others. compare is inspect.Names, or knows what that returns.
+func (d *diagnosis) inspectNames(compare func([]inspect.Named) []skill.Problem) {
 	byPath := make(map[string]inspect.Named, len(d.named))
 	for _, n := range d.named {
 		byPath[n.Path] = n
 	}
-	for _, p := range inspect.Names(d.named) {
+	for _, p := range compare(d.named) {
 		n := byPath[p.Path]
 		d.add(n.Source, n.Name, p, false)
 	}

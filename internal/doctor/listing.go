@@ -45,7 +45,7 @@ func (d *diagnosis) listing(ctx context.Context, c *repertoire.Catalog, a *reper
 	if a != nil {
 		of = "agent " + a.Name
 	}
-	d.report.Add(skill.Problem{Rule: "listing-cost", Severity: skill.Note, Path: "configuration",
+	d.report.append(skill.Problem{Rule: "listing-cost", Severity: skill.Note, Path: "configuration",
 		Message: fmt.Sprintf("Listing all %s skills of %s costs a client %s tokens in every prompt; the longest are %s",
 			figures.Thousands(len(entries)), of, figures.Thousands(total), strings.Join(longest, ", ")),
 		Hint: "shorten the longest descriptions, or keep the skills out of folders that clients list themselves"})

@@ -25,7 +25,7 @@ func TestNeeds(t *testing.T) {
 	src, err := source.Files(files, &source.Options{Label: "lib"})
 	must.Do(t, err)
 	c := catalogtest.Open(t, repertoire.Config{Sources: []source.Source{src}})
-	r, err := doctor.Catalog(t.Context(), c, doctor.Options{})
+	r, err := doctor.Catalog(t.Context(), c, entries(t, c), doctor.Options{})
 	must.Do(t, err)
 	var got []string
 	for _, f := range r.Findings {

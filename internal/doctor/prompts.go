@@ -49,21 +49,23 @@ func (c *contents) evals() (prompts []evals.Prompt, bad []skill.Problem) {
 	return prompts, bad
 }
 
-// ask ranks the catalog for the description of a skill and for the prompts of its evals.
-func ask(ctx context.Context, c *repertoire.Catalog, id string, prompts []evals.Prompt) ([]askedPrompt, error) {
-	texts := []string{""}
-	for _, p := range prompts {
-		if p.Trigger {
-			texts = append(texts, p.Prompt)
-		}
+// ask ranks the catalog for the description of a skill, unless it is known how it ranks, and for the prompts
+// of its evals.
+func ask(ctx context.Context, c *repertoire.Catalog, id string, prompts []evals.Prompt, known *memory) ([]askedPrompt, error) {
+	own, err := known.position(id, func() (search.Position, error) { return c.Owner().Position(ctx, id, "") })
+	if err != nil {
+		return nil, err
 	}
-	var list []askedPrompt
-	for _, text := range texts {
-		standing, err := c.Owner().Position(ctx, id, text)
+	list := []askedPrompt{{"", own}}
+	for _, p := range prompts {
+		if !p.Trigger {
+			continue
+		}
+		standing, err := c.Owner().Position(ctx, id, p.Prompt)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, askedPrompt{text, standing})
+		list = append(list, askedPrompt{p.Prompt, standing})
 	}
 	return list, nil
 }

@@ -67,7 +67,7 @@ func TestCancelled(t *testing.T) {
 	c, _, _ := catalog(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	steps := 0
-	r, err := doctor.Catalog(ctx, c, doctor.Options{Step: func(done, all int) {
+	r, err := doctor.Catalog(ctx, c, entries(t, c), doctor.Options{Step: func(done, all int) {
 		steps++
 		if cancel(); done > all {
 			t.Errorf("step %d of %d", done, all)

@@ -20,7 +20,7 @@ func isRefusal(p skill.Problem) bool {
 // Refused returns the skills of a catalog that are refused, with the reasons.
 func Refused(ctx context.Context, c *repertoire.Catalog) ([]Finding, error) {
 	d := diagnosis{}
-	if _, err := d.indexed(ctx, c); err != nil {
+	if _, err := d.indexed(ctx, c, new(memory)); err != nil {
 		return nil, err
 	}
 	var list []Finding

@@ -1,0 +1,166 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/gob"
+	"fmt"
+	"os"
+	"path"
+	"sync"
+
+	"github.com/repertoire-skills/repertoire"
+	"github.com/repertoire-skills/repertoire/internal/atomicfile"
+	"github.com/repertoire-skills/repertoire/internal/inspect"
+	"github.com/repertoire-skills/repertoire/internal/regular"
+	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
+	"github.com/repertoire-skills/repertoire/source"
+)
+
+// findingsSuffix is what the name of the file of a memory has after that of the catalog.
+const findingsSuffix = ".findings"
+
+// A memory keeps what a check of a catalog has found, for the next one: what the files of a skill
+// show, as long as its digest and the stamp of its folder are the same, and what follows from the
+// whole catalog, such as how skills rank for their own descriptions, as long as
+// search.Searcher.Basis is. It holds for one program file, because another one may have other
+// rules. Everything else is found anew each time.
+type memory struct {
+	file     string // "" means that nothing is kept
+	old, now findings
+	changed  bool // now is not what the file has
+
+	mu sync.Mutex // guards now and changed
+}
+
+// Findings are what the file of a memory holds.
+type findings struct {
+	Program string // identifies the program file
+	Skills  map[[sha256.Size]byte]looked
+
+	Basis     string // of the rest
+	Positions map[string]search.Position
+	Twins     []search.Twins // their entries have no more than a finding needs
+	Indexed   []reported
+	Names     []skill.Problem // see inspect.Names
+	NamesOf   [sha256.Size]byte
+}
+
+// A reported problem was found by indexing.
+type reported struct {
+	Source string
+	skill.Problem
+}
+
+// remember returns what is known of a catalog.
+func remember(ctx context.Context, c *repertoire.Catalog) (*memory, error) {
+	m := &memory{now: findings{Positions: make(map[string]search.Position), Skills: make(map[[sha256.Size]byte]looked)}}
+	basis, err := c.Owner().Basis(ctx)
+	program := ""
+	if at, err := os.Executable(); err == nil {
+		program = regular.Look(at)
+	}
+	m.now.Program, m.now.Basis = program, basis
+	if c.Path() == "" || program == "" || err != nil {
+		return m, err
+	}
+	m.file = c.Path() + findingsSuffix
+	data, err := regular.ReadFile(m.file)
+	if err != nil || gob.NewDecoder(bytes.NewReader(data)).Decode(&m.old) != nil || m.old.Program != program {
+		m.old = findings{} // without it, all is found anew
+	}
+	if m.changed = m.old.Basis != basis; m.changed {
+		m.old = findings{Skills: m.old.Skills}
+	}
+	return m, nil
+}
+
+// look returns what the files of a skill show.
+func (m *memory) look(ctx context.Context, src source.Source, e *repertoire.Entry, strict bool) looked {
+	ref, _, ok := src.Skill(path.Dir(e.Path))
+	if !ok {
+		return looked{Unreadable: true}
+	}
+	key := sha256.Sum256(fmt.Appendf(nil, "%s %s %q %q %t", ref.Stamp, e.Digest, e.Location, e.Name, strict))
+	l, known := m.old.Skills[key]
+	if !known || ref.Stamp == "" {
+		l, known = lookAt(ctx, src, ref, strict), false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.changed = m.changed || !known
+	if ref.Stamp != "" {
+		m.now.Skills[key] = l
+	}
+	return l
+}
+
+// position returns how a skill ranks for its own description.
+func (m *memory) position(id string, compute func() (search.Position, error)) (search.Position, error) {
+	p, known := m.old.Positions[id]
+	var err error
+	if !known {
+		if p, err = compute(); err != nil {
+			return p, err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.Positions[id], m.changed = p, m.changed || !known
+	return p, nil
+}
+
+// twins returns the twins of the catalog.
+func (m *memory) twins(compute func() ([]search.Twins, error)) (list []search.Twins, err error) {
+	if list = m.old.Twins; list == nil {
+		if list, err = compute(); err != nil {
+			return nil, err
+		}
+		for _, t := range list {
+			for i, e := range t.Skills {
+				var short search.Entry
+				short.ID, short.Source, short.Location = e.ID, e.Source, e.Location
+				t.Skills[i] = short
+			}
+		}
+	}
+	m.now.Twins = append([]search.Twins{}, list...)
+	return list, nil
+}
+
+// indexed returns what indexing found.
+func (m *memory) indexed(ctx context.Context, c *repertoire.Catalog) ([]reported, error) {
+	if m.now.Indexed = m.old.Indexed; m.now.Indexed == nil {
+		list, err := c.Owner().Problems(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list {
+			m.now.Indexed = append(m.now.Indexed, reported{r.Source, r.Problem})
+		}
+	}
+	return m.now.Indexed, nil
+}
+
+// names returns what a comparison of names finds.
+func (m *memory) names(list []inspect.Named) []skill.Problem {
+	h := sha256.New()
+	for _, n := range list {
+		fmt.Fprintf(h, "%q %q %q %q\n", n.Name, n.Source, n.Path, n.About)
+	}
+	h.Sum(m.now.NamesOf[:0])
+	if m.now.Names = m.old.Names; m.now.NamesOf != m.old.NamesOf {
+		m.now.Names, m.changed = inspect.Names(list), true
+	}
+	return m.now.Names
+}
+
+// keep writes the file, if it has changed. If that fails the next check finds all anew.
+func (m *memory) keep() {
+	data := new(bytes.Buffer)
+	if m.file != "" && (m.changed || len(m.now.Skills) < len(m.old.Skills)) && gob.NewEncoder(data).Encode(m.now) == nil {
+		_ = atomicfile.Write(atomicfile.OS{}, m.file, data.Bytes())
+	}
+}
