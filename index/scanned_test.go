@@ -37,7 +37,7 @@ func TestScanned(t *testing.T) {
 		t.Errorf("without a list of stamps: %v", list)
 	}
 	f, want := headed(t, path)
-	must.Do(t, f.write(store.Generation{Number: 3, Token: 4}, nil))
+	must.Do(t, f.write(&scan{generation: store.Generation{Number: 3, Token: 4}}))
 	if list, err := Scanned(path); err != nil || !slices.Equal(list, want) {
 		t.Errorf("%+v, %v; want %+v", list, err, want)
 	}

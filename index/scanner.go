@@ -69,12 +69,34 @@ func (s *Scanner) labels() []string {
 // read is a problem in the report of its source, never an error. When ctx ends first,
 // Rescan keeps what it has done and returns ctx.Err().
 func (s *Scanner) Rescan(ctx context.Context, found func(), finish func(context.Context) error) ([]Report, error) {
-	if s.seen != nil && found == nil && s.file.check() == nil {
+	if found == nil && s.file.check() == nil && s.recall(ctx) {
 		if reports, ok, err := s.rescanChanged(ctx, finish); ok || err != nil {
-			return reports, err
+			return s.stamped(reports), err
 		}
 	}
-	return s.walk(ctx, false, found, finish)
+	reports, err := s.walk(ctx, false, found, finish)
+	return s.stamped(reports), err
+}
+
+// stamped lets reports tell the stamps of what was seen.
+func (s *Scanner) stamped(reports []Report) []Report {
+	for i := range reports {
+		reports[i].seen = s.seen
+	}
+	return reports
+}
+
+// recall reports whether it is known what the last complete walk saw, if only from the list on file. That
+// counts if the ranking of these sources is published, too: else there is more to do than to look.
+func (s *Scanner) recall(ctx context.Context) bool {
+	if s.seen == nil && s.file.path != "" && s.ranking.Published(ctx, s.Sources()) {
+		if now, err := s.syncer.store.State(ctx); err == nil {
+			if seen, err := s.file.read(now.Generation); err == nil {
+				s.seen = seen
+			}
+		}
+	}
+	return s.seen != nil
 }
 
 // RescanAll is Rescan, but it reads and writes every skill, whatever is known of it.
@@ -173,7 +195,7 @@ func (s *Scanner) Follow(v Stored) {
 func (s *Scanner) write() {
 	sortStamps(s.seen.stamps)
 	if s.file.path != "" {
-		s.file.write(s.seen.generation, s.seen.stamps) // if it fails the next process walks
+		s.file.write(s.seen) // if it fails the next process walks
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire/internal/atomicfile"
 	"github.com/repertoire-skills/repertoire/internal/regular"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -88,11 +90,11 @@ func sortStamps(stamps []stamp) {
 }
 
 // A stampFile is the list of stamps on file, beside the catalog: a header that
-// names the sources, the generation at which the stamps were taken, the size of the
-// records, and the offset at which the last Glance stopped, in 8 bytes each; then a record
-// for each folder, in the order of sortStamps. It lets a process that gives one answer
-// check for changes without a walk and without the database. A Glance writes its offset in
-// place: it is true of these records only, and nothing is lost with it.
+// names the sources, the generation at which the stamps were taken, the size of what follows and of
+// the records alone, and the offset at which the last Glance stopped, in 8 bytes each; then a record
+// for each folder, in the order of sortStamps, and the reports of the walk as JSON. It lets a
+// process that gives one answer check for changes without a walk and without the database. A
+// Glance writes its offset in place: it is true of these records only, and nothing is lost with it.
 type stampFile struct {
 	disk    atomicfile.Disk
 	path    string // of the catalog
@@ -101,7 +103,7 @@ type stampFile struct {
 
 const (
 	stampSuffix = ".stamps"
-	stampMagic  = "skill stamps 3\n"
+	stampMagic  = "skill stamps 4\n"
 	headerLine  = "%q %q %d %q\n" // label, root, priority and settings of a source
 	maxRecord   = 1 << 20         // bytes
 )
@@ -119,33 +121,84 @@ func (f *stampFile) header() []byte {
 	return append(b, list...)
 }
 
-// write replaces the list on file. The stamps are sorted, and were taken at
-// generation g. If it fails it leaves no list: the next process walks instead.
-func (f *stampFile) write(g store.Generation, stamps []stamp) error {
-	data := binary.LittleEndian.AppendUint64(f.header(), uint64(g.Number))
-	data = binary.LittleEndian.AppendUint64(data, uint64(g.Token))
-	data = append(data, make([]byte, 2*8)...)
+// write replaces the list on file by a scan whose stamps are sorted. If it fails it leaves no
+// list: the next process walks instead.
+func (f *stampFile) write(s *scan) error {
+	stamps := s.stamps
+	data := binary.LittleEndian.AppendUint64(f.header(), uint64(s.generation.Number))
+	data = binary.LittleEndian.AppendUint64(data, uint64(s.generation.Token))
+	data = append(data, make([]byte, 3*8)...)
 	start := len(data)
 	for i := range stamps {
 		data = appendStamp(data, &stamps[i])
 	}
 	binary.LittleEndian.PutUint64(data[start-2*8:], uint64(len(data)-start))
+	reports, err := json.Marshal(asKept(s.reports))
+	if err != nil {
+		return err
+	}
+	data = append(data, reports...)
+	binary.LittleEndian.PutUint64(data[start-3*8:], uint64(len(data)-start))
 	name := f.path + stampSuffix
 	if old, err := regular.ReadFile(name); err == nil && len(old) == len(data) &&
 		bytes.Equal(old[:start-8], data[:start-8]) && bytes.Equal(old[start:], data[start:]) {
 		return nil // the cursor stays
 	}
-	err := atomicfile.Write(f.disk, name, data)
-	if err != nil {
+	if err = atomicfile.Write(f.disk, name, data); err != nil {
 		f.disk.Remove(name)
 	}
 	return err
+}
+
+// A keptReport is what a list keeps of a report: the problems of the walk, and of the files that could
+// not be read.
+type keptReport struct {
+	Report
+	Failed []skill.Problem
+}
+
+func asKept(reports []Report) []keptReport {
+	list := make([]keptReport, len(reports))
+	for i, r := range reports {
+		list[i] = keptReport{r, r.failed}
+	}
+	return list
+}
+
+// read returns the scan at generation g that is on file. It fails where open does.
+func (f *stampFile) read(g store.Generation) (*scan, error) {
+	list, err := f.open(g)
+	if err != nil {
+		return nil, err
+	}
+	defer list.Close()
+	s := &scan{generation: g}
+	for r := list.records(list.start); err == nil; {
+		var one stamp
+		if one, _, err = readStamp(r, len(f.sources)); err == nil {
+			s.stamps = append(s.stamps, one)
+		}
+	}
+	var kept []keptReport
+	if err == io.EOF {
+		err = json.NewDecoder(io.NewSectionReader(list, list.end, math.MaxInt64-list.end)).Decode(&kept)
+	}
+	for i := range kept {
+		r := kept[i].Report
+		r.failed = kept[i].Failed
+		s.reports = append(s.reports, r)
+	}
+	if err == nil && len(kept) != len(f.sources) {
+		err = errStamps
+	}
+	return s, err
 }
 
 // An openList is the list on file while a Glance reads it.
 type openList struct {
 	*os.File
 	start  int64 // offset of the first record
+	end    int64 // offset behind the last one
 	cursor int64 // offset at which the last Glance stopped
 }
 
@@ -159,18 +212,24 @@ func (f *stampFile) open(g store.Generation) (list openList, err error) {
 		return list, err
 	}
 	header := f.header()
-	found := make([]byte, len(header)+4*8)
+	found := make([]byte, len(header)+5*8)
 	_, err = io.ReadFull(list.File, found)
 	info, statErr := list.Stat()
 	number := func(i int) uint64 { return binary.LittleEndian.Uint64(found[len(header)+8*i:]) }
 	list.start = int64(len(found))
+	list.end = list.start + int64(number(3))
 	if err != nil || statErr != nil || !bytes.HasPrefix(found, header) ||
 		int64(number(0)) != g.Number || int64(number(1)) != g.Token ||
-		uint64(info.Size()-list.start) != number(2) { // a power cut may have taken some of it
+		uint64(info.Size()-list.start) != number(2) || number(3) > number(2) { // a power cut may have taken some of it
 		return list, errors.Join(errStamps, list.Close())
 	}
-	list.cursor = max(list.start, min(int64(number(3)), info.Size()))
+	list.cursor = max(list.start, min(int64(number(4)), list.end))
 	return list, nil
+}
+
+// records reads the records from an offset.
+func (l *openList) records(from int64) *bufio.Reader {
+	return bufio.NewReaderSize(io.NewSectionReader(l, from, l.end-from), 32<<10)
 }
 
 // setCursor stores an offset for the next Glance; 0 means the top. Errors are ignored: then
@@ -202,7 +261,7 @@ const head = 128
 // ends, starting where the last Glance of any process stopped.
 func (f *stampFile) look(ctx, bounded context.Context, list *openList) (Glance, error) {
 	g := Glance{Current: true}
-	at, end, err := f.lookFrom(ctx, list.File, list.start, head, &g)
+	at, end, err := f.lookFrom(ctx, list, list.start, head, &g)
 	if err != nil || !g.Current || end {
 		g.All = end && g.Current
 		return g, err
@@ -210,7 +269,7 @@ func (f *stampFile) look(ctx, bounded context.Context, list *openList) (Glance, 
 	first := max(at, list.cursor)
 	from := first
 	for bounded.Err() == nil && g.Current {
-		next, end, err := f.lookFrom(bounded, list.File, from, 256, &g)
+		next, end, err := f.lookFrom(bounded, list, from, 256, &g)
 		if err != nil {
 			list.setCursor(0) // it may point between two records
 			return Glance{}, err
@@ -230,8 +289,8 @@ func (f *stampFile) look(ctx, bounded context.Context, list *openList) (Glance, 
 
 // lookFrom checks up to n folders of the list from an offset and adds the result to
 // g. It returns the offset behind them, and whether the list ends there.
-func (f *stampFile) lookFrom(ctx context.Context, file *os.File, from int64, n int, g *Glance) (next int64, end bool, err error) {
-	r := bufio.NewReaderSize(io.NewSectionReader(file, from, math.MaxInt64-from), 32<<10)
+func (f *stampFile) lookFrom(ctx context.Context, open *openList, from int64, n int, g *Glance) (next int64, end bool, err error) {
+	r := open.records(from)
 	var stamps []stamp
 	next = from
 	for len(stamps) < n {

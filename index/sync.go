@@ -48,6 +48,22 @@ type Report struct {
 	walk   []skill.Problem // of the walk itself
 	failed []skill.Problem // of the files that could not be read
 	again  []string        // folders of such files that no trace can watch
+	seen   *scan           // of which this is the report; nil means of none
+}
+
+// Stamps returns the stamps of the folders of the skills as the rescan left them, by path, as long as no other
+// rescan follows: a folder whose stamp is the same holds the same files, with the same modes. It leaves out
+// folders whose stamps tell nothing.
+func (r *Report) Stamps() map[string]string {
+	found := make(map[string]string)
+	if r.seen != nil {
+		for _, s := range r.seen.stamps {
+			if s.Skill && s.Stamp != "" && r.seen.reports[s.source].Source == r.Source {
+				found[s.Dir] = s.Stamp
+			}
+		}
+	}
+	return found
 }
 
 // Then returns the report of two rescans of the same source, one after the other.

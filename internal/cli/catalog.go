@@ -248,9 +248,14 @@ func (s *session) notePart(ctx context.Context, c *catalog) error {
 	return err
 }
 
-// rescan brings the catalog up to date completely, with a progress bar.
+// rescan brings the catalog up to date completely, with a progress bar if there is much to read.
 func (s *session) rescan(ctx context.Context, c *catalog) ([]repertoire.Report, error) {
-	return s.rescanWith(ctx, c.Owner().Rescan)
+	return s.rescanWith(ctx, func(ctx context.Context, found func()) ([]repertoire.Report, error) {
+		if indexed, err := c.Owner().Indexed(ctx); err == nil && indexed {
+			found = nil // a look at the times of the files tells what has changed
+		}
+		return c.Owner().Rescan(ctx, found)
+	})
 }
 
 // A scanner brings a catalog up to date and calls found for each skill.

@@ -34,13 +34,18 @@ type Options struct {
 // It keeps what it has found in a file beside the catalog, see memory.
 func Catalog(ctx context.Context, c *repertoire.Catalog, all []repertoire.Entry, o Options) (*Report, error) {
 	d := diagnosisOf(all)
-	known, err := remember(ctx, c)
+	known, err := remember(ctx, c, o.Reports)
 	if err != nil {
 		return nil, err
 	}
 	all, links := repertoire.SplitLinks(all)
 	if err := d.skills(ctx, c, known, o); err != nil {
 		return nil, err
+	}
+	if !o.Strict { // which counts itself
+		if d.report.Skills, err = known.found(ctx, c, len(links)); err != nil {
+			return nil, err
+		}
 	}
 	step := counting(2*len(all), o.Step)
 	list := d.look(ctx, c, all, known, o.Strict, step)
@@ -83,6 +88,10 @@ func Quick(ctx context.Context, c *repertoire.Catalog, all []repertoire.Entry) (
 	if _, err := d.indexed(ctx, c, new(memory)); err != nil {
 		return nil, err
 	}
+	var err error
+	if _, d.report.Skills, err = c.Size(ctx); err != nil {
+		return nil, err
+	}
 	d.shadowed(d.held(slices.Clone(all)))
 	d.report.finish()
 	return &d.report, nil
@@ -120,11 +129,14 @@ func (d *diagnosis) look(ctx context.Context, c *repertoire.Catalog, all []reper
 		}
 		step()
 	})
-	slices.SortFunc(list, func(a, b examined) int {
+	ordered := make([]*examined, len(list))
+	for i := range list {
+		ordered[i] = &list[i]
+	}
+	slices.SortFunc(ordered, func(a, b *examined) int {
 		return cmp.Or(cmp.Compare(priority[b.entry.Source], priority[a.entry.Source]), cmp.Compare(a.entry.Source, b.entry.Source), cmp.Compare(a.entry.Path, b.entry.Path))
 	})
-	for i := range list {
-		e := &list[i]
+	for _, e := range ordered {
 		switch src := sources[e.entry.Source]; {
 		case src == nil || e.entry.Away || strict: // a strict check has inspected them
 		case e.Unreadable:
@@ -208,8 +220,7 @@ func (d *diagnosis) indexed(ctx context.Context, c *repertoire.Catalog, known *m
 		seen[r.Problem] = true
 		d.add(r.Source, "", r.Problem, isRefusal(r.Problem))
 	}
-	_, d.report.Skills, err = c.Size(ctx)
-	return seen, err
+	return seen, nil
 }
 
 // held reports skills that are held back from everybody, and returns the others.

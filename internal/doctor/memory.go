@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/gob"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"sync"
@@ -28,7 +29,8 @@ const findingsSuffix = ".findings"
 // search.Searcher.Basis is. It holds for one program file, because another one may have other
 // rules. Everything else is found anew each time.
 type memory struct {
-	file     string // "" means that nothing is kept
+	file     string                       // "" means that nothing is kept
+	stamps   map[string]map[string]string // by source and folder, see index.Report.Stamps
 	old, now findings
 	changed  bool // now is not what the file has
 
@@ -44,6 +46,7 @@ type findings struct {
 	Positions map[string]search.Position
 	Twins     []search.Twins // their entries have no more than a finding needs
 	Indexed   []reported
+	Found     int             // number of skills, also of those that are links
 	Names     []skill.Problem // see inspect.Names
 	NamesOf   [sha256.Size]byte
 }
@@ -54,9 +57,13 @@ type reported struct {
 	skill.Problem
 }
 
-// remember returns what is known of a catalog.
-func remember(ctx context.Context, c *repertoire.Catalog) (*memory, error) {
-	m := &memory{now: findings{Positions: make(map[string]search.Position), Skills: make(map[[sha256.Size]byte]looked)}}
+// remember returns what is known of a catalog, which was just rescanned with these reports.
+func remember(ctx context.Context, c *repertoire.Catalog, reports []repertoire.Report) (*memory, error) {
+	stamps := make(map[string]map[string]string)
+	for _, r := range reports {
+		stamps[r.Source] = r.Stamps()
+	}
+	m := &memory{stamps: stamps, now: findings{Positions: make(map[string]search.Position), Skills: make(map[[sha256.Size]byte]looked)}}
 	basis, err := c.Owner().Basis(ctx)
 	program := ""
 	if at, err := os.Executable(); err == nil {
@@ -79,20 +86,26 @@ func remember(ctx context.Context, c *repertoire.Catalog) (*memory, error) {
 
 // look returns what the files of a skill show.
 func (m *memory) look(ctx context.Context, src source.Source, e *repertoire.Entry, strict bool) looked {
-	ref, _, ok := src.Skill(path.Dir(e.Path))
-	if !ok {
-		return looked{Unreadable: true}
+	dir := path.Dir(e.Path)
+	stamp := m.stamps[e.Source][dir]
+	key := func() [sha256.Size]byte {
+		return sha256.Sum256(fmt.Appendf(nil, "%s %s %q %q %t", stamp, e.Digest, e.Location, e.Name, strict))
 	}
-	key := sha256.Sum256(fmt.Appendf(nil, "%s %s %q %q %t", ref.Stamp, e.Digest, e.Location, e.Name, strict))
-	l, known := m.old.Skills[key]
-	if !known || ref.Stamp == "" {
-		l, known = lookAt(ctx, src, ref, strict), false
+	l, known := m.old.Skills[key()]
+	if known = known && stamp != ""; !known {
+		ref, trace, ok := src.Skill(dir)
+		if !ok {
+			return looked{Unreadable: true}
+		}
+		stamp = trace.Stamp // the stamp of the last rescan may be older than what is read now
+		if l, known = m.old.Skills[key()]; !known || stamp == "" {
+			l, known = lookAt(ctx, src, ref, strict), false
+		}
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.changed = m.changed || !known
-	if ref.Stamp != "" {
-		m.now.Skills[key] = l
+	if stamp != "" {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.now.Skills[key()], m.changed = l, m.changed || !known
 	}
 	return l
 }
@@ -144,11 +157,25 @@ func (m *memory) indexed(ctx context.Context, c *repertoire.Catalog) ([]reported
 	return m.now.Indexed, nil
 }
 
+// found returns how many skills there are, without so many links.
+func (m *memory) found(ctx context.Context, c *repertoire.Catalog, links int) (int, error) {
+	if m.now.Found = m.old.Found; m.now.Found == 0 {
+		_, n, err := c.Size(ctx)
+		if err != nil {
+			return 0, err
+		}
+		m.now.Found = n + links
+	}
+	return m.now.Found - links, nil
+}
+
 // names returns what a comparison of names finds.
 func (m *memory) names(list []inspect.Named) []skill.Problem {
 	h := sha256.New()
 	for _, n := range list {
-		fmt.Fprintf(h, "%q %q %q %q\n", n.Name, n.Source, n.Path, n.About)
+		for _, text := range []string{n.Name, n.Source, n.Path, n.About} {
+			io.WriteString(h, text+"\x00") // it never fails
+		}
 	}
 	h.Sum(m.now.NamesOf[:0])
 	if m.now.Names = m.old.Names; m.now.NamesOf != m.old.NamesOf {

@@ -2,14 +2,16 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/gob"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	diff "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/repertoire-skills/repertoire"
@@ -29,9 +31,7 @@ func newRemembered(t *testing.T, files map[string]string) remembered {
 	dir := t.TempDir()
 	old := time.Now().Add(-time.Hour) // stamps of what is younger are not trusted
 	must.Files(t, dir, files)
-	for name := range files {
-		must.Do(t, os.Chtimes(filepath.Join(dir, name), old, old))
-	}
+	must.Do(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error { return cmp.Or(err, os.Chtimes(path, old, old)) }))
 	src, err := source.Dir(dir, &source.Options{Label: "lib"})
 	must.Do(t, err)
 	c, err := repertoire.Open(t.Context(), repertoire.Config{Sources: []source.Source{src}, DB: filepath.Join(t.TempDir(), "catalog.db"), Schedule: repertoire.Never})
@@ -56,8 +56,8 @@ func (c *remembered) check(t *testing.T) (r *Report, same bool) {
 	must.Do(t, os.Remove(c.file))
 	anew, err := Catalog(t.Context(), c.Catalog, all, Options{Reports: reports})
 	must.Do(t, err)
-	if diff := cmp.Diff(anew, r, cmpopts.IgnoreUnexported(Report{}, Finding{})); diff != "" {
-		t.Errorf("with memory it differs (-without +with):\n%s", diff)
+	if changes := diff.Diff(anew, r, cmpopts.IgnoreUnexported(Report{}, Finding{})); changes != "" {
+		t.Errorf("with memory it differs (-without +with):\n%s", changes)
 	}
 	must.Do(t, os.WriteFile(c.file, kept, 0o600))
 	return r, after == before

@@ -2,7 +2,7 @@ package doctor
 
 import (
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/repertoire-skills/repertoire/skill"
 )
@@ -67,12 +67,20 @@ func Rules() []Rule { return slices.Clone(rules) }
 // ruleOf returns the rule with an ID. Findings of an older catalog may have a rule that
 // is gone.
 func ruleOf(id string) Rule {
-	i, ok := slices.BinarySearchFunc(rules, id, func(r Rule, id string) int { return strings.Compare(r.ID, id) })
+	i, ok := ruleIndex()[id]
 	if !ok {
 		return Rule{ID: id, Severity: skill.Note, About: "This version has no such rule.", Fix: "Run \"skills index --full\"."}
 	}
 	return rules[i]
 }
+
+var ruleIndex = sync.OnceValue(func() map[string]int {
+	at := make(map[string]int, len(rules))
+	for i, r := range rules {
+		at[r.ID] = i
+	}
+	return at
+})
 
 // ruleRefused is the rule that nothing else may hide: a server refuses a key or token.
 const ruleRefused = "key-refused"
