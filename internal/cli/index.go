@@ -173,10 +173,12 @@ func fetchAndIndex(ctx context.Context, s *session, c *catalog, reports []repert
 // completeIndex does everything that makes a catalog answer at once, with progress bars: it scans,
 // embeds and calibrates, and then lets the encoder embed, unless it is to be left out.
 func completeIndex(ctx context.Context, s *session, c *catalog, scan scanner, without bool) ([]repertoire.Report, error) {
+	start := time.Now()
 	reports, err := s.rescanWith(ctx, scan)
 	if err != nil {
 		return nil, err
 	}
+	took := time.Since(start)
 	recordEdits(ctx, s, c) // also of changes that other commands have indexed
 	if err := embedMissing(ctx, s.screen, c.Owner().EmbedWords); ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -186,10 +188,28 @@ func completeIndex(ctx context.Context, s *session, c *catalog, scan scanner, wi
 	if err := calibrate(ctx, s.screen, c); err != nil || without {
 		return reports, err
 	}
-	if err := embedMissing(ctx, s.screen, c.Owner().EmbedSentences); err != nil {
+	err = embedMissing(ctx, s.screen, func(ctx context.Context, progress func(done, all int)) error {
+		return c.Owner().EmbedSentences(ctx, s.sayingFound(took, progress))
+	})
+	if err != nil {
 		return nil, err
 	}
 	return reports, calibrate(ctx, s.screen, c)
+}
+
+// sayingFound returns a function that shows the progress of the encoder. Once, on a terminal, it says that
+// skills are found already after so much time, if it lasts until all are embedded.
+func (s *session) sayingFound(took time.Duration, progress func(done, all int)) func(done, all int) {
+	const many = 500 // texts
+	_, quiet := terminal(s.stderr)
+	quiet = !quiet
+	return func(done, all int) {
+		if !quiet && all-done >= many {
+			s.note("after %s skills are found by their words already; the encoder reads what %s texts mean now, and goes on later if it is interrupted", figures.Duration(took), figures.Thousands(all-done))
+		}
+		quiet = true
+		progress(done, all)
+	}
 }
 
 // calibrate calibrates a catalog, which also answers without.
