@@ -119,7 +119,7 @@ func rescanned(ctx context.Context, c catalog, word string) (took, visible float
 			default:
 			}
 			ok, err := finds(ctx, c, word)
-			visible = float64(time.Since(start)) / float64(time.Millisecond)
+			visible = milliseconds(time.Since(start))
 			if err == nil && !ok && last {
 				err = fmt.Errorf("the changed skill is not found by %q", word)
 			}
@@ -130,7 +130,7 @@ func rescanned(ctx context.Context, c catalog, word string) (took, visible float
 		}
 	}()
 	_, err = c.Rescan(ctx, nil)
-	took = float64(time.Since(start)) / float64(time.Millisecond)
+	took = milliseconds(time.Since(start))
 	close(over)
 	return took, visible, errors.Join(err, <-found)
 }

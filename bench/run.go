@@ -82,7 +82,7 @@ func (s *searcher) Search(ctx context.Context, q search.Query) (search.Answer, e
 	q.Person = true                                  // what only the user starts is judged by what a search finds
 	start := time.Now()
 	answer, err := s.Searcher.Search(ctx, q)
-	s.took = append(s.took, float64(time.Since(start))/float64(time.Millisecond))
+	s.took = append(s.took, milliseconds(time.Since(start)))
 	s.answer = answer
 	return answer, err
 }

@@ -257,6 +257,16 @@ func output(cmd *exec.Cmd) ([]byte, error) {
 	return out, nil
 }
 
+// asking returns the flags and the variable with which the program ranks as a leg does.
+func (m *meter) asking(l leg) (flags []string, variable string, err error) {
+	config := filepath.Join(m.dir, "config.yaml")
+	variable = "REPERTOIRE_CONTEXTUAL=off"
+	if l.Encoder {
+		variable = "REPERTOIRE_CONTEXTUAL=on"
+	}
+	return []string{"--config", config, "--root", m.root(), "--only-root", "--db", m.db(l.kind())}, variable, os.WriteFile(config, []byte("embedder: static\n"), 0o600)
+}
+
 // residentMemory returns the memory of this process, from the system or else from the
 // runtime.
 func residentMemory() Memory {
@@ -322,22 +332,17 @@ func (m *meter) glance(ctx context.Context) (g LookSpeed, err error) {
 // holds that stays. The command ranks from compiled files: only such legs have
 // these times. It returns the time of "version".
 func (m *meter) processes(ctx context.Context, legs []*openLeg) (floor float64, err error) {
-	config := filepath.Join(m.dir, "config.yaml")
-	if err := os.WriteFile(config, []byte("embedder: static\n"), 0o600); err != nil {
-		return 0, err
-	}
 	legs = slices.DeleteFunc(slices.Clone(legs), func(l *openLeg) bool { return !l.Compiled })
 	version := make([]float64, 2*m.rounds+1)
 	cold := make([][2][]float64, len(legs))
 	for r := range version {
 		for i, l := range legs {
-			contextual := "REPERTOIRE_CONTEXTUAL=off"
-			if l.Encoder {
-				contextual = "REPERTOIRE_CONTEXTUAL=on"
+			flags, variable, err := m.asking(l.leg)
+			if err != nil {
+				return 0, err
 			}
 			for k, prompt := range []string{m.finding, m.empty} {
-				args := []string{"--config", config, "--root", m.root(), "--only-root", "--db", m.db(l.kind()), "--quiet", "context", prompt}
-				took, err := timed(func() error { _, err := m.run(ctx, args, contextual); return err })
+				took, err := timed(func() error { _, err := m.run(ctx, append(flags, "--quiet", "context", prompt), variable); return err })
 				if err != nil {
 					return 0, err
 				}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,7 +15,7 @@ import (
 // A Trace is where the time of a hook goes, from the start of its process to the end.
 type Trace struct {
 	Prompt string      `json:"prompt"` // "short" or "long"
-	Chars  int         `json:"chars"`  // of the prompt, in bytes
+	Bytes  int         `json:"bytes"`  // of the prompt
 	MS     float64     `json:"ms"`     // median
 	Steps  []TraceStep `json:"steps"`
 }
@@ -30,16 +29,12 @@ type TraceStep struct {
 
 // traces measures hooks for a short and a long prompt. It needs a program.
 func (m *meter) traces(ctx context.Context) (out []Trace, err error) {
-	config := filepath.Join(m.dir, "config.yaml")
-	if err := os.WriteFile(config, []byte("embedder: static\n"), 0o600); err != nil {
-		return nil, err
-	}
 	for _, t := range []struct{ name, prompt string }{{"short", "merge these two PDFs"}, {"long", longPrompt(m.prompts)}} {
 		took := make(map[string][]float64)
 		var names []string
 		var whole []float64
 		for r := range 4*m.rounds + 1 {
-			all, err := m.trace(ctx, config, fmt.Sprint(t.name, r), t.prompt)
+			all, err := m.trace(ctx, fmt.Sprint(t.name, r), t.prompt)
 			if err != nil {
 				return nil, err
 			}
@@ -54,7 +49,7 @@ func (m *meter) traces(ctx context.Context) (out []Trace, err error) {
 			}
 			whole = append(whole, milliseconds(all[len(all)-1].End.Sub(all[0].End)))
 		}
-		trace, sum := Trace{Prompt: t.name, Chars: len(t.prompt), MS: median(whole)}, 0.0
+		trace, sum := Trace{Prompt: t.name, Bytes: len(t.prompt), MS: median(whole)}, 0.0
 		for _, name := range names {
 			step := TraceStep{Name: name, MS: median(took[name])}
 			trace.Steps, sum = append(trace.Steps, step), sum+step.MS
@@ -68,18 +63,17 @@ func (m *meter) traces(ctx context.Context) (out []Trace, err error) {
 }
 
 // trace runs one hook and returns its steps, with the start of the process as the first one.
-func (m *meter) trace(ctx context.Context, config, session, prompt string) ([]steps.Step, error) {
+func (m *meter) trace(ctx context.Context, session, prompt string) ([]steps.Step, error) {
 	event, err := json.Marshal(map[string]string{"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": prompt, "cwd": m.dir})
 	if err != nil {
 		return nil, err
 	}
-	kind, contextual := leg{}.kind(), "REPERTOIRE_CONTEXTUAL=off"
-	if m.Encoder {
-		kind, contextual = encoderLeg().kind(), "REPERTOIRE_CONTEXTUAL=on"
+	flags, variable, err := m.asking(leg{Encoder: m.Encoder})
+	if err != nil {
+		return nil, err
 	}
 	file := filepath.Join(m.dir, "steps.json")
-	cmd := m.command(ctx, []string{"--config", config, "--root", m.root(), "--only-root", "--db", m.db(kind), "hook", "claude"},
-		contextual, steps.Var+"="+file, "REPERTOIRE_STATE="+filepath.Join(m.dir, "state"))
+	cmd := m.command(ctx, append(flags, "hook", "claude"), variable, steps.Var+"="+file, "REPERTOIRE_STATE="+filepath.Join(m.dir, "state"))
 	cmd.Stdin = bytes.NewReader(event)
 	start := steps.Step{Name: "exec", End: time.Now()}
 	if _, err := output(cmd); err != nil {

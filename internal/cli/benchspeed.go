@@ -72,7 +72,7 @@ encoder (whether it was measured) and
               skills and for one that finds none; not of the leg fts5
       process one that stays: open_ms (until its first block), and memory after
               1,000 blocks: rss, anon, file, peak, in bytes
-    traces    with --trace, in place of legs: prompt (short or long), chars, ms
+    traces    with --trace, in place of legs: prompt (short or long), bytes, ms
               (of the process "hook", from start to end), and steps, a list of
               name, ms and share; with the encoder if it is measured`
 

@@ -201,13 +201,12 @@ func completeIndex(ctx context.Context, s *session, c *catalog, scan scanner, wi
 // skills are found already after so much time, if it lasts until all are embedded.
 func (s *session) sayingFound(took time.Duration, progress func(done, all int)) func(done, all int) {
 	const many = 500 // texts
-	_, quiet := terminal(s.stderr)
-	quiet = !quiet
+	_, tell := terminal(s.stderr)
 	return func(done, all int) {
-		if !quiet && all-done >= many {
+		if tell && all-done >= many {
 			s.note("after %s skills are found by their words already; the encoder reads what %s texts mean now, and goes on later if it is interrupted", figures.Duration(took), figures.Thousands(all-done))
 		}
-		quiet = true
+		tell = false
 		progress(done, all)
 	}
 }

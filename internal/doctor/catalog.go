@@ -53,7 +53,7 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, all []repertoire.Entry,
 	d.shadowed(all)
 	offered := slices.DeleteFunc(all, func(e repertoire.Entry) bool { return e.ShadowedBy != "" })
 	d.needs(offered)
-	twins, err := known.twins(func() ([]search.Twins, error) { return c.Owner().Twins(ctx) })
+	twins, err := known.twins(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +85,12 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, all []repertoire.Entry,
 // Catalog reports. all are the skills of the catalog, also the shadowed and the held ones.
 func Quick(ctx context.Context, c *repertoire.Catalog, all []repertoire.Entry) (*Report, error) {
 	d := diagnosisOf(all)
-	if _, err := d.indexed(ctx, c, new(memory)); err != nil {
-		return nil, err
+	none := new(memory)
+	_, err := d.indexed(ctx, c, none)
+	if err == nil {
+		d.report.Skills, err = none.found(ctx, c, 0)
 	}
-	var err error
-	if _, d.report.Skills, err = c.Size(ctx); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	d.shadowed(d.held(slices.Clone(all)))
@@ -151,7 +152,7 @@ func (d *diagnosis) look(ctx context.Context, c *repertoire.Catalog, all []reper
 	return list
 }
 
-// offeredOf returns what was found in the offered skills, except those of sources that are away.
+// offeredOf keeps of a list the offered skills whose source can be read.
 func offeredOf(list []examined, offered []repertoire.Entry) []examined {
 	is := make(map[string]bool, len(offered))
 	for _, e := range offered {

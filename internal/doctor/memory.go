@@ -20,7 +20,7 @@ import (
 	"github.com/repertoire-skills/repertoire/source"
 )
 
-// findingsSuffix is what the name of the file of a memory has after that of the catalog.
+// findingsSuffix ends the name of a memory's file, which begins with the name of the catalog.
 const findingsSuffix = ".findings"
 
 // A memory keeps what a check of a catalog has found, for the next one: what the files of a skill
@@ -111,11 +111,11 @@ func (m *memory) look(ctx context.Context, src source.Source, e *repertoire.Entr
 }
 
 // position returns how a skill ranks for its own description.
-func (m *memory) position(id string, compute func() (search.Position, error)) (search.Position, error) {
+func (m *memory) position(ctx context.Context, c *repertoire.Catalog, id string) (search.Position, error) {
 	p, known := m.old.Positions[id]
 	var err error
 	if !known {
-		if p, err = compute(); err != nil {
+		if p, err = c.Owner().Position(ctx, id, ""); err != nil {
 			return p, err
 		}
 	}
@@ -126,9 +126,9 @@ func (m *memory) position(id string, compute func() (search.Position, error)) (s
 }
 
 // twins returns the twins of the catalog.
-func (m *memory) twins(compute func() ([]search.Twins, error)) (list []search.Twins, err error) {
+func (m *memory) twins(ctx context.Context, c *repertoire.Catalog) (list []search.Twins, err error) {
 	if list = m.old.Twins; list == nil {
-		if list, err = compute(); err != nil {
+		if list, err = c.Owner().Twins(ctx); err != nil {
 			return nil, err
 		}
 		for _, t := range list {

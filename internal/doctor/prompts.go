@@ -52,7 +52,7 @@ func (c *contents) evals() (prompts []evals.Prompt, bad []skill.Problem) {
 // ask ranks the catalog for the description of a skill, unless it is known how it ranks, and for the prompts
 // of its evals.
 func ask(ctx context.Context, c *repertoire.Catalog, id string, prompts []evals.Prompt, known *memory) ([]askedPrompt, error) {
-	own, err := known.position(id, func() (search.Position, error) { return c.Owner().Position(ctx, id, "") })
+	own, err := known.position(ctx, c, id)
 	if err != nil {
 		return nil, err
 	}
