@@ -32,6 +32,7 @@ var textRules = sync.OnceValue(func() []rule {
 			".kube/config", ".config/gcloud", "/etc/shadow", "login.keychain", "find-generic-password", "dump-keychain", "cookies.sqlite", "login data", "wallet.dat", ".docker/config.json"},
 			near: 3, pattern: credentials, judge: unlessWarned, message: "reads credentials and sends something away", hint: "make sure that no key, password or cookie leaves the machine"},
 		{id: "hide-from-user", words: []string{"user", "human", "silently", "anyone"},
+			needs:   []string{"do not", "don't", "don’t", "never", "must not", "hide", "conceal", "keep", "silently", "without"},
 			pattern: hideFrom, judge: unlessExample, message: "asks to hide something from the user", hint: "ask what the user must not know, and why"},
 		{id: "ignore-instructions", words: []string{"ignore", "disregard", "forget", "override", "bypass"},
 			pattern: ignoreEarlier, judge: unlessExample, message: "asks to ignore other instructions", hint: "a skill adds instructions; it has no reason to cancel others"},
