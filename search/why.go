@@ -54,14 +54,16 @@ func (x *explainer) Why(ctx context.Context, id string, q Query) (e Explanation,
 		if err != nil {
 			return err
 		}
-		i, err := lookup(r.view, id)
-		for _, v := range []*snapshot.View{whole, r.view.Whole()} {
-			if err != nil {
-				i, err = x.scopes.lookup(v, id)
+		i := -1
+		for _, v := range []*snapshot.View{whole, r.view} {
+			if list := find(v, id); len(list) == 1 {
+				i = list[0]
 			}
 		}
-		if err != nil {
-			return err
+		if i < 0 { // only now look for similar names, which takes long in a large catalog
+			if i, err = x.scopes.lookup(r.view.Whole(), id); err != nil {
+				return err
+			}
 		}
 		if err := x.order(ctx, r, false); err != nil {
 			return err

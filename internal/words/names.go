@@ -99,14 +99,18 @@ func Similar(name string, known []string) []string {
 			continue
 		}
 		lower := Lower(candidate)
-		far := distance(want, []rune(lower))
-		switch {
-		case len(want) > 1 && strings.Contains(lower, string(want)):
-			far = min(far, 1)
-		case far > max(1, len(want)/3):
-			continue
+		runes, limit := []rune(lower), max(1, len(want)/3)
+		holds := len(want) > 1 && strings.Contains(lower, string(want))
+		if longer := len(runes) - len(want); !holds && max(longer, -longer) > limit {
+			continue // the distance is no less
 		}
-		distances[candidate] = far
+		far := distance(want, runes)
+		if holds {
+			far = min(far, 1)
+		}
+		if far <= limit {
+			distances[candidate] = far
+		}
 	}
 	found := slices.SortedFunc(maps.Keys(distances), func(a, b string) int {
 		return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b))
