@@ -50,8 +50,8 @@ type Policy struct {
 	// Lower are the sources that are trusted less: their skills rank below equals, and fill
 	// at most half of a block in which others are relevant too. nil means none.
 	Lower []string
-	// Foreign are more sources, beside those of Lower, whose skills strangers may have written. A copy
-	// from there, see Hit.Copies, comes after all others of its skill. nil means none.
+	// Foreign are further sources to which strangers may write, beside those of Lower. Of the copies of
+	// a skill, see Hit.Copies, those of such sources come last. nil means none.
 	Foreign []string
 	// Private are the sources whose skills nobody sees but the agents that use them, see
 	// Agent.Uses. nil means none.

@@ -100,16 +100,14 @@ func Similar(name string, known []string) []string {
 		}
 		lower := Lower(candidate)
 		runes, limit := []rune(lower), max(1, len(want)/3)
-		holds := len(want) > 1 && strings.Contains(lower, string(want))
-		if longer := len(runes) - len(want); !holds && max(longer, -longer) > limit {
-			continue // the distance is no less
-		}
-		far := distance(want, runes)
-		if holds {
-			far = min(far, 1)
-		}
-		if far <= limit {
-			distances[candidate] = far
+		longer := len(runes) - len(want)
+		switch {
+		case len(want) > 1 && strings.Contains(lower, string(want)):
+			distances[candidate] = min(longer, 1)
+		case max(longer, -longer) <= limit: // else the distance is more, too
+			if far := distance(want, runes); far <= limit {
+				distances[candidate] = far
+			}
 		}
 	}
 	found := slices.SortedFunc(maps.Keys(distances), func(a, b string) int {
