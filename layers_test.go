@@ -116,7 +116,7 @@ var layers = map[string][]string{
 	"cmd/skills":          {"internal/cli"},
 	"cmd/repertoire":      {"internal/cli"},
 	"cmd/skills-docs":     {"internal/cli", "internal/serve", "internal/site"},
-	"cmd/skills-encoder":  {"embed/contextual"},
+	"cmd/skills-encoder":  {"bench", "embed/contextual", "embed/static", "search", "skill"},
 	"cmd/skills-fit":      {"*"},
 	"cmd/skills-train":    {"*"},
 	"bench":               {"*"},

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/embed"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/store"
 )
@@ -26,10 +25,10 @@ type text struct {
 	chunks []string
 }
 
-// texts returns the texts of a skill that get a vector each: the description
-// with the name first, then the start of the body, if there is one.
+// texts returns the texts of a skill that get a vector each: what it is for, then the start of the
+// body, if there is one.
 func texts(s *skill.Skill) []text {
-	list := []text{newText(s.Name + ": " + words.Once(words.Unpressed(s.Description)))}
+	list := []text{newText(s.Purpose())}
 	if body := chunks(s.Body); len(body) > 0 {
 		list = append(list, newText(body...))
 	}

@@ -53,16 +53,16 @@ type Logit struct {
 // tokens, if a miss costs as much as twenty needless entries. The weight of Trigger is set by
 // hand, because the labelled sets have no triggers, and Head is half of what the fit gives: more
 // offers more skills with vague descriptions, and fewer of those with long ones. Spread of Contextual
-// is .02 less than the fit gives, which offers a twenty-fifth less. Further figures of the encoder's cosines, of the best candidate and of
+// is .06 less than the fit gives, which offers a twentieth less. Further figures of the encoder's cosines, of the best candidate and of
 // the margins between them, moved coverage by less than .01.
 func DefaultGate() Gate {
 	return Gate{
 		Vectors:    Logit{Base: -2.75, Nearness: 3.26, Strength: .55, Coverage: 1.3, Head: 2.5, Trigger: .5, Size: -.35, Request: .49, Spread: .22},
-		Contextual: Logit{Base: -3.75, Nearness: 1.23, Sentence: 8.45, Strength: .5, Coverage: .54, Head: .56, Trigger: .5, Example: 3, Size: -.37, Request: .6, Spread: .32},
+		Contextual: Logit{Base: -2.74, Nearness: 1.4, Sentence: 5.52, Strength: .43, Coverage: 1.34, Head: .375, Trigger: .5, Example: 3, Size: -.35, Request: .48, Spread: .33},
 		Text:       Logit{Base: -2.79, Strength: .82, Coverage: 2.5, Head: 2.5, Trigger: .5, Size: -.2, Request: .38, Spread: .13},
 		Threshold:  .6,
 		Least:      .05,
-		Prior:      []RatePoint{{.01, .774}, {.02, .659}, {.03, .570}, {.05, .446}, {.07, .363}, {.1, .293}, {.15, .221}, {.2, .177}, {.3, .125}, {.5, .069}},
+		Prior:      []RatePoint{{.01, .667}, {.02, .521}, {.03, .451}, {.05, .363}, {.07, .314}, {.1, .269}, {.15, .213}, {.2, .171}, {.3, .123}, {.5, .069}},
 	}
 }
 

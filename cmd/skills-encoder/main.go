@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,6 +17,10 @@ import (
 func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 
 const usage = `usage: skills-encoder --weights FILE --vocabulary FILE --out FILE [flags]
+       skills-encoder --data FOLDER --out FILE
+
+With --data it writes what train.py learns from: what the encoder reads of each skill of a
+corpus, and the prompts of some with the skills that the program finds wrongly for them.
 
 The weights are a safetensors file of a BERT model, with the names that its authors gave the
 tensors, and "largest.NAME" for how large the inputs of the matrix NAME become. The vocabulary
@@ -29,7 +34,8 @@ func run(args []string, stderr io.Writer) int {
 	f.Usage = func() { fmt.Fprint(stderr, usage); f.PrintDefaults() }
 	weights := f.String("weights", "", "safetensors file of the weights")
 	vocabulary := f.String("vocabulary", "", "file of the pieces of words")
-	out := f.String("out", "", "file to write the model to")
+	data := f.String("data", "", "folder with corpus and prompts, see train.py")
+	out := f.String("out", "", "file to write to")
 	name := f.String("name", "v1", "name of the model")
 	heads := f.Int("heads", 12, "attention heads of a layer")
 	positions := f.Int("positions", 128, "pieces of a text that count")
@@ -39,6 +45,12 @@ func run(args []string, stderr io.Writer) int {
 		return 0
 	case err != nil:
 		return 2
+	case *data != "" && *out != "" && *weights == "" && *vocabulary == "" && f.NArg() == 0:
+		if err := writePairs(context.Background(), *data, *out); err != nil {
+			fmt.Fprintln(stderr, "skills-encoder:", err)
+			return 1
+		}
+		return 0
 	case *weights == "" || *vocabulary == "" || *out == "" || f.NArg() > 0:
 		fmt.Fprint(stderr, "skills-encoder: --weights, --vocabulary and --out are required, and nothing else\n"+usage)
 		return 2

@@ -43,6 +43,9 @@ func smallWeights(seed uint64) *Weights {
 	}
 	w.Pieces = append(w.Pieces, "chart", "##ing", "data", "make", "##st")
 	w.Words, w.Places, w.Norm = floats(len(w.Pieces)*hidden, 1, 0), floats(positions*hidden, .3, 0), norm()
+	for i, x := range w.Words {
+		w.Words[i] = min(float32(math.RoundToEven(float64(4*x))), 7) / 4 // rounded to 4 bits
+	}
 	for range 3 {
 		w.Layers = append(w.Layers, Layer{linear(hidden, 3*hidden), linear(hidden, hidden), norm(), linear(hidden, inner), linear(inner, hidden), norm()})
 	}
@@ -83,7 +86,7 @@ func TestSameEverywhere(t *testing.T) {
 		e     *Embedder
 		texts []string
 		want  string
-	}{{embedder(t, smallWeights(1)), texts, "812dee38"}, {full, []string{"make charts of the data!"}, "92d99514"}} {
+	}{{embedder(t, smallWeights(1)), texts, "2ca53bf3"}, {full, []string{"make charts of the data!"}, "599dc7cb"}} {
 		for _, p := range processors() {
 			use(t, p)
 			sum := crc32.NewIEEE()

@@ -12,7 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
-// TestGolden: with 8-bit weights the vectors are near to those of the float32 weights, which the
+// TestGolden: with 7-bit numbers the vectors are near to those of the float32 weights, which the
 // trainer wrote.
 func TestGolden(t *testing.T) {
 	e, err := contextual.Default()
@@ -33,12 +33,12 @@ func TestGolden(t *testing.T) {
 		vectors, err := e.Embed(t.Context(), embed.Query, []string{golden.Text})
 		must.Do(t, err)
 		near := embed.Dot(vectors[0], want)
-		if near < .99 {
+		if near < .985 {
 			t.Errorf("%q: cosine %.4f", golden.Text, near)
 		}
 		sum, n = sum+near, n+1
 	}
-	if n < 64 || sum/float64(n) < .997 {
+	if n < 64 || sum/float64(n) < .994 {
 		t.Errorf("mean cosine %.4f of %d texts", sum/float64(n), n)
 	}
 	t.Logf("mean cosine %.5f", sum/float64(n))

@@ -45,8 +45,8 @@ type Linear struct {
 // A Norm is what a row is scaled to.
 type Norm struct{ Weights, Biases []float32 }
 
-// Encode returns the model in the format that New reads. It rounds the rows of words and the
-// weights of matrices to 8 bits.
+// Encode returns the model in the format that New reads. It rounds the rows of words to 4 bits
+// and the weights of matrices to 7.
 func Encode(w *Weights) ([]byte, error) {
 	rows, order, err := byHash(w.Pieces)
 	if err != nil {
@@ -157,29 +157,55 @@ func (e *encoder) index(order []hashed) {
 	}
 }
 
-// words writes the steps and then the rows of the pieces.
+// words writes the steps and then the rows of the pieces, each rounded to 4 bits.
 func (e *encoder) words(w *Weights, order []hashed) {
 	if len(w.Words) != len(w.Pieces)*w.Hidden {
 		e.fail("%d numbers for %d pieces of %d", len(w.Words), len(w.Pieces), w.Hidden)
 		return
 	}
-	rounded := make([]int8, len(w.Words))
-	for i, o := range order {
-		e.float(roundRow(rounded[i*w.Hidden:][:w.Hidden], w.Words[o.row*w.Hidden:], nil))
+	var packed []byte
+	rounded := make([]int8, w.Hidden)
+	for _, o := range order {
+		e.float(roundPiece(rounded, w.Words[o.row*w.Hidden:]))
+		for i := 0; i < w.Hidden; i += 2 {
+			packed = append(packed, byte(rounded[i]+offset4)|byte(rounded[i+1]+offset4)<<4)
+		}
 	}
-	for _, x := range rounded {
-		e.WriteByte(byte(x))
-	}
+	e.Write(packed)
 }
 
-// roundRow rounds numbers, each divided by what smooth says, to multiples of the step.
-func roundRow(out []int8, x, smooth []float32) (step float32) {
-	value := func(i int) float64 {
-		if smooth == nil {
-			return float64(x[i])
-		}
-		return float64(x[i]) / float64(smooth[i])
+// roundPiece rounds a row to multiples of the step, from -8 to 7: of the steps that cut off more and
+// more of the largest numbers, the one that changes the row least. A row that is rounded stays as it is.
+func roundPiece(out []int8, x []float32) (best float32) {
+	highest := 0.
+	for i := range out {
+		highest = max(highest, math.Abs(float64(x[i])))
 	}
+	at := func(i int, step float64) float64 {
+		return min(max(math.RoundToEven(float64(x[i])/step), -offset4), offset4-1)
+	}
+	for quarters, least := 4*4, math.Inf(1); quarters < 4*22 && highest > 0; quarters++ {
+		step, changed := float64(float32(highest*4/float64(quarters))), 0.
+		for i := range out {
+			d := at(i, step)*step - float64(x[i])
+			changed += float64(d * d)
+		}
+		if changed < least {
+			best, least = float32(step), changed
+		}
+	}
+	clear(out)
+	for i := range out {
+		if best > 0 {
+			out[i] = int8(at(i, float64(best)))
+		}
+	}
+	return best
+}
+
+// roundRow rounds weights, each divided by what smooth says, to multiples of the step.
+func roundRow(out []int8, x, smooth []float32) (step float32) {
+	value := func(i int) float64 { return float64(x[i]) / float64(smooth[i]) }
 	highest := 0.
 	for i := range out {
 		highest = max(highest, math.Abs(value(i)))
@@ -254,7 +280,7 @@ func (e *encoder) linear(l *Linear, n, m int) {
 	packed := make([]byte, n*m)
 	for j := range m {
 		for i := range n {
-			packed[weightAt(n, i, j)] = byte(rounded[j*n+i]) ^ offset8
+			packed[weightAt(n, i, j)] = byte(rounded[j*n+i] + offset)
 		}
 	}
 	e.Write(packed)

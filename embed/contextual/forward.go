@@ -40,7 +40,6 @@ type pass struct {
 type worker struct {
 	*pass
 	rounded []int8    // [blockRows][inner]
-	wide16  []int16   // the same
 	sums    []int32   // [blockRows][inner]
 	wideRow []float32 // [blockRows][inner]
 	row     []float32 // [blockRows][hidden]
@@ -67,7 +66,7 @@ func newPass(m *model) *pass {
 func newWorker(p *pass) *worker {
 	m, widest := p.m, max(p.m.inner, 3*p.m.hidden, p.hold)
 	return &worker{pass: p,
-		rounded: make([]int8, blockRows*widest), wide16: make([]int16, blockRows*widest), sums: make([]int32, blockRows*widest), wideRow: make([]float32, blockRows*max(m.inner, 3*m.hidden)),
+		rounded: make([]int8, blockRows*widest), sums: make([]int32, blockRows*widest), wideRow: make([]float32, blockRows*max(m.inner, 3*m.hidden)),
 		row: make([]float32, blockRows*m.hidden), scores: make([]float32, p.hold), starts: make([]int32, blockRows), steps: make([]float32, blockRows),
 	}
 }
@@ -109,10 +108,11 @@ func (p *pass) run(ctx context.Context, pieces []int, processors int) (embed.Vec
 // start sets x to the vector of a piece at a position.
 func (p *pass) start(x []float32, piece, position int) {
 	m := p.m
-	scale, row := f32(m.scales, piece), m.rows[piece*m.hidden:][:m.hidden]
+	half := len(x) / 2
+	scale, row := f32(m.scales, piece), m.rows[piece*half:][:half]
 	place := p.workers[0].row[:len(x)]
 	for i := range x {
-		x[i] = float32(float32(int8(row[i])) * scale)
+		x[i] = float32(float32(int8(row[i/2]>>(i%2*4)&15)-offset4) * scale)
 		place[i] = f32(m.places, position*len(x)+i)
 	}
 	chosen.addNorm(x, place, m.norm.weights, m.norm.biases)
@@ -175,7 +175,7 @@ func (p *worker) multiply(w *matrix, x []float32, n int, out []float32) []float3
 // multiple of rowUnit are computed, but mean nothing.
 func (p *worker) product(weights *byte, n, from, to int) {
 	rows := roundUp(n, rowUnit)
-	chosen.multiply(p.sums[:rows*to], weights, p.rounded[:rows*from], p.starts[:rows], p.wide16, rows, from, to)
+	chosen.multiply(p.sums[:rows*to], weights, p.rounded[:rows*from], p.starts[:rows], rows, from, to)
 }
 
 // add adds y to x and scales each row.
@@ -198,9 +198,14 @@ func (p *worker) keep(attend []float32, piece int) {
 		p.valueSteps[at], _ = chosen.round(value, part[2*h:][:size], p.ones)
 		// Keys are a matrix from a head to all pieces, values one from all pieces to a head.
 		keys, values := p.keys[head*p.hold*size:], p.values[head*p.hold*size:]
-		for i := range size {
-			keys[weightAt(size, i, piece)] = byte(key[i]) ^ offset8
-			values[weightAt(p.wide, piece, i)] = byte(value[i]) ^ offset8
+		for i := 0; i < size; i += 4 {
+			four, at := (*[4]int8)(key[i:]), weightAt(size, i, piece)
+			*(*[4]byte)(keys[at:]) = [4]byte{byte(four[0] + offset), byte(four[1] + offset), byte(four[2] + offset), byte(four[3] + offset)}
+		}
+		for i := 0; i < size; i += lanes {
+			for j, v := range (*[lanes]int8)(value[i:]) {
+				values[weightAt(p.wide, piece, i)+4*j] = byte(v + offset)
+			}
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // the halves of these are added until one is left. Lengths are multiples of 16, and of 32 where
 // a matrix has that many outputs.
 //
-// Weights of a matrix from n to m numbers are bytes, 128 more than they mean: the first 16
+// Weights of a matrix from n to m numbers are bytes, 64 more than they mean: the first 16
 // outputs, then the next 16, and so on. Of 16 outputs there are, for each 4 inputs, the 4
 // weights of the first output, then those of the second, and so on.
 
@@ -23,20 +23,20 @@ const lanes = 16
 const (
 	tile    = 32
 	rowUnit = 4
-	offset8 = 128
+	offset  = 64 // of a weight
+	offset4 = 8  // of a number in the rows of pieces
 )
 
 // A processor computes. Its functions have no other difference than their speed.
 type processor struct {
 	name string
 	// multiply sets sums, [rows][m], to the products of x, [rows][n], with the weights of a
-	// matrix. For the processor's use are starts, [rows]: -128 × the sum of each row of x, and
-	// wide, room for x.
-	multiply func(sums []int32, w *byte, x []int8, starts []int32, wide []int16, rows, n, m int)
+	// matrix. For the processor's use are starts, [rows]: -64 × the sum of each row of x.
+	multiply func(sums []int32, w *byte, x []int8, starts []int32, rows, n, m int)
 	// scale sets out to sums × (factor × scales) + biases.
 	scale func(out []float32, sums []int32, factor float32, scales, biases []float32)
 	// round multiplies x with smooth and rounds it to multiples of a step, which it returns,
-	// from -127 to 127. It also returns -128 × the sum of them.
+	// from -63 to 63. It also returns -64 × the sum of them.
 	round func(out []int8, x, smooth []float32) (step float32, start int32)
 	// gelu sets each x to x × Φ(x), the share of a standard normal distribution below it.
 	gelu func(x []float32)
@@ -53,7 +53,7 @@ var portable = processor{"portable", multiply, scale, round, gelu, exp, addNorm}
 // chosen is the fastest of the processors that this machine has.
 var chosen = processors()[0] // tests choose others
 
-func multiply(sums []int32, w *byte, x []int8, _ []int32, _ []int16, rows, n, m int) {
+func multiply(sums []int32, w *byte, x []int8, _ []int32, rows, n, m int) {
 	weights := bytesAt(w, n*m)
 	for j := 0; j < m; j += lanes {
 		block := weights[j*n:][:lanes*n]
@@ -65,7 +65,7 @@ func multiply(sums []int32, w *byte, x []int8, _ []int32, _ []int16, rows, n, m 
 				quads := (*[4 * lanes]byte)(block[16*k:])
 				for o := range out {
 					v := binary.LittleEndian.Uint32(quads[4*o:])
-					out[o] += a*(int32(v&255)-offset8) + b*(int32(v>>8&255)-offset8) + c*(int32(v>>16&255)-offset8) + d*(int32(v>>24)-offset8)
+					out[o] += a*(int32(v&255)-offset) + b*(int32(v>>8&255)-offset) + c*(int32(v>>16&255)-offset) + d*(int32(v>>24)-offset)
 				}
 			}
 		}
@@ -79,8 +79,9 @@ func scale(out []float32, sums []int32, factor float32, scales, biases []float32
 	}
 }
 
-// most is the highest value of a rounded number.
-const most = 127
+// most is the highest value of a rounded number: inputs and weights have 7 bits, so that
+// the sum of four products has 16.
+const most = 63
 
 // shift rounds: a float32 of less than 2^22 that is added to it loses its fraction, half to
 // even, and stands in the low bits.
@@ -102,7 +103,7 @@ func round(out []int8, x, smooth []float32) (step float32, start int32) {
 		out[i] = n
 		start += int32(n)
 	}
-	return highest / most, -offset8 * start
+	return highest / most, -offset * start
 }
 
 func abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) }

@@ -23,7 +23,7 @@ func dot12(sums *int32, sumStride int, w *byte, wStride int, x *int8, n int, sta
 func dot4(sums *int32, sumStride int, w *byte, wStride int, x *int8, n int, starts *int32)
 
 // multiply512 multiplies 12 rows with 32 outputs at a time, in registers.
-func multiply512(sums []int32, w *byte, x []int8, starts []int32, _ []int16, rows, n, m int) {
+func multiply512(sums []int32, w *byte, x []int8, starts []int32, rows, n, m int) {
 	_, _, _ = sums[rows*m-1], x[rows*n-1], starts[rows-1]
 	weights := bytesAt(w, n*m)
 	for j := 0; j < m; j += tile {
@@ -38,21 +38,15 @@ func multiply512(sums []int32, w *byte, x []int8, starts []int32, _ []int16, row
 }
 
 //go:noescape
-func widen(out *int16, x *int8, n int)
+func pairs4(sums *int32, sumStride int, w *byte, x *int8, n int, starts *int32)
 
-//go:noescape
-func wide4(sums *int32, sumStride int, w *byte, x *int16, n int, starts *int32)
-
-// multiply256 multiplies 4 rows with 8 outputs at a time, in registers, as 16-bit numbers: the sums
-// of bytes that AVX2 has saturate.
-func multiply256(sums []int32, w *byte, x []int8, starts []int32, wide []int16, rows, n, m int) {
-	_, _, _ = sums[rows*m-1], starts[rows-1], wide[rows*n-1]
-	widen(&wide[0], &x[:rows*n][0], rows*n)
+// multiply256 multiplies 4 rows with 16 outputs at a time, in registers.
+func multiply256(sums []int32, w *byte, x []int8, starts []int32, rows, n, m int) {
+	_, _, _ = sums[rows*m-1], x[rows*n-1], starts[rows-1]
 	weights := bytesAt(w, n*m)
 	for j := 0; j < m; j += lanes {
 		for i := 0; i < rows; i += rowUnit {
-			wide4(&sums[i*m+j], 4*m, &weights[j*n], &wide[i*n], n, &starts[i])
-			wide4(&sums[i*m+j+lanes/2], 4*m, &weights[j*n+2*lanes], &wide[i*n], n, &starts[i])
+			pairs4(&sums[i*m+j], 4*m, &weights[j*n], &x[i*n], n, &starts[i])
 		}
 	}
 }

@@ -113,47 +113,46 @@ loop4:
 	VZEROUPPER
 	RET
 
-// WIDE multiplies 4 inputs of a row, in x, with the 4 outputs in Y12. There are two sums of each output.
-#define WIDE(x, product, sum) \
-	VPMADDWD x, Y12, product \
-	VPADDD product, sum, sum
+DATA ones<>+0(SB)/8, $0x0001000100010001
+DATA ones<>+8(SB)/8, $0x0001000100010001
+DATA ones<>+16(SB)/8, $0x0001000100010001
+DATA ones<>+24(SB)/8, $0x0001000100010001
+GLOBL ones<>(SB), RODATA|NOPTR, $32
 
-// WIDES multiplies 4 inputs of 4 rows, at a place of them, with 8 outputs.
-#define WIDES(at, weights) \
-	VPBROADCASTQ at(SI), Y8 \
-	VPBROADCASTQ at(SI)(DX*2), Y9 \
-	VPBROADCASTQ at(R8), Y10 \
-	VPBROADCASTQ at(R8)(DX*2), Y11 \
-	VPMOVZXBW weights(BX), Y12 \
-	WIDE(Y8, Y13, Y0) \
-	WIDE(Y9, Y14, Y1) \
-	WIDE(Y10, Y15, Y2) \
-	WIDE(Y11, Y13, Y3) \
-	VPMOVZXBW weights+16(BX), Y12 \
-	WIDE(Y8, Y14, Y4) \
-	WIDE(Y9, Y15, Y5) \
-	WIDE(Y10, Y13, Y6) \
-	WIDE(Y11, Y14, Y7)
+// EIGHT multiplies 8 inputs of a row, in Y12 and Y13, with 8 outputs. The sum of four products has 16
+// bits, because weights and inputs have 7.
+#define EIGHT(first, second, sum) \
+	VPMADDUBSW Y12, first, Y14 \
+	VPMADDUBSW Y13, second, Y15 \
+	VPADDW Y15, Y14, Y14 \
+	VPMADDWD ones<>(SB), Y14, Y14 \
+	VPADDD Y14, sum, sum
 
-// HALVES adds the two sums of each of 8 outputs of a row, and what the offset of the weights adds
-// too much, and stores them.
-#define HALVES(a, b, start) \
-	VPHADDD b, a, a \
-	VPERMQ $0xd8, a, a \
-	VPBROADCASTD start, Y8 \
-	VPADDD Y8, a, a \
-	VMOVDQU a, (DI) \
+// PAIRS multiplies 8 inputs of a row, four at x and four at y, with 16 outputs.
+#define PAIRS(x, y, low, high) \
+	VPBROADCASTD x, Y12 \
+	VPBROADCASTD y, Y13 \
+	EIGHT(Y8, Y10, low) \
+	EIGHT(Y9, Y11, high)
+
+// KEEP adds what the offset of the weights adds too much to the 16 sums of a row, and stores them.
+#define KEEP(low, high, start) \
+	VPBROADCASTD start, Y12 \
+	VPADDD Y12, low, low \
+	VPADDD Y12, high, high \
+	VMOVDQU low, (DI) \
+	VMOVDQU high, 32(DI) \
 	ADDQ R11, DI
 
-// func wide4(sums *int32, sumStride int, w *byte, x *int16, n int, starts *int32)
-TEXT ·wide4(SB), NOSPLIT, $0-48
+// func pairs4(sums *int32, sumStride int, w *byte, x *int8, n int, starts *int32)
+TEXT ·pairs4(SB), NOSPLIT, $0-48
 	MOVQ sums+0(FP), DI
 	MOVQ sumStride+8(FP), R11
 	MOVQ w+16(FP), BX
 	MOVQ x+24(FP), SI
 	MOVQ n+32(FP), DX
 	MOVQ starts+40(FP), R12
-	LEAQ (SI)(DX*4), R8
+	LEAQ (SI)(DX*2), R8
 	VPXOR Y0, Y0, Y0
 	VPXOR Y1, Y1, Y1
 	VPXOR Y2, Y2, Y2
@@ -164,33 +163,24 @@ TEXT ·wide4(SB), NOSPLIT, $0-48
 	VPXOR Y7, Y7, Y7
 	MOVQ DX, CX
 	SHRQ $3, CX
-wideloop:
-	WIDES(0, 0)
-	WIDES(8, 64)
+pairsloop:
+	VMOVDQU (BX), Y8
+	VMOVDQU 32(BX), Y9
+	VMOVDQU 64(BX), Y10
+	VMOVDQU 96(BX), Y11
+	PAIRS((SI), 4(SI), Y0, Y1)
+	PAIRS((SI)(DX*1), 4(SI)(DX*1), Y2, Y3)
+	PAIRS((R8), 4(R8), Y4, Y5)
+	PAIRS((R8)(DX*1), 4(R8)(DX*1), Y6, Y7)
 	ADDQ $128, BX
-	ADDQ $16, SI
-	ADDQ $16, R8
+	ADDQ $8, SI
+	ADDQ $8, R8
 	DECQ CX
-	JNZ wideloop
-	HALVES(Y0, Y4, (R12))
-	HALVES(Y1, Y5, 4(R12))
-	HALVES(Y2, Y6, 8(R12))
-	HALVES(Y3, Y7, 12(R12))
-	VZEROUPPER
-	RET
-
-// func widen(out *int16, x *int8, n int)
-TEXT ·widen(SB), NOSPLIT, $0-24
-	MOVQ out+0(FP), DI
-	MOVQ x+8(FP), SI
-	MOVQ n+16(FP), CX
-	XORQ AX, AX
-widenloop:
-	VPMOVSXBW (SI)(AX*1), Y0
-	VMOVDQU Y0, (DI)(AX*2)
-	ADDQ $16, AX
-	CMPQ AX, CX
-	JLT widenloop
+	JNZ pairsloop
+	KEEP(Y0, Y1, (R12))
+	KEEP(Y2, Y3, 4(R12))
+	KEEP(Y4, Y5, 8(R12))
+	KEEP(Y6, Y7, 12(R12))
 	VZEROUPPER
 	RET
 

@@ -16,7 +16,7 @@ func processors() []processor {
 func dots4(sums *int32, sumStride int, w *byte, x *int8, n int)
 
 // multiplySDOT multiplies 4 rows with 16 outputs at a time, in registers.
-func multiplySDOT(sums []int32, w *byte, x []int8, _ []int32, _ []int16, rows, n, m int) {
+func multiplySDOT(sums []int32, w *byte, x []int8, _ []int32, rows, n, m int) {
 	_, _ = sums[rows*m-1], x[rows*n-1]
 	weights := bytesAt(w, n*m)
 	for j := 0; j < m; j += lanes {
@@ -30,7 +30,7 @@ func multiplySDOT(sums []int32, w *byte, x []int8, _ []int32, _ []int16, rows, n
 func wide1(sums *int32, w *byte, x *int8, n int)
 
 // multiplyWide multiplies a row with 16 outputs at a time, as 16-bit numbers.
-func multiplyWide(sums []int32, w *byte, x []int8, _ []int32, _ []int16, rows, n, m int) {
+func multiplyWide(sums []int32, w *byte, x []int8, _ []int32, rows, n, m int) {
 	_, _ = sums[rows*m-1], x[rows*n-1]
 	weights := bytesAt(w, n*m)
 	for j := 0; j < m; j += lanes {

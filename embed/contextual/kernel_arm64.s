@@ -16,10 +16,10 @@
 // WEIGHTS loads 64 weights and takes their offset off.
 #define WEIGHTS \
 	VLD1.P 64(R2), [V0.B16, V1.B16, V2.B16, V3.B16] \
-	VEOR V8.B16, V0.B16, V0.B16 \
-	VEOR V8.B16, V1.B16, V1.B16 \
-	VEOR V8.B16, V2.B16, V2.B16 \
-	VEOR V8.B16, V3.B16, V3.B16
+	VSUB V8.B16, V0.B16, V0.B16 \
+	VSUB V8.B16, V1.B16, V1.B16 \
+	VSUB V8.B16, V2.B16, V2.B16 \
+	VSUB V8.B16, V3.B16, V3.B16
 
 // CLEAR sets the first eight registers of sums to 0.
 #define CLEAR \
@@ -56,7 +56,7 @@ TEXT ·dots4(SB), NOSPLIT, $0-40
 	ADD R4, R3, R5
 	ADD R4, R5, R6
 	ADD R4, R6, R7
-	VMOVI $128, V8.B16
+	VMOVI $64, V8.B16
 	CLEAR
 	VEOR V24.B16, V24.B16, V24.B16
 	VEOR V25.B16, V25.B16, V25.B16
@@ -107,7 +107,7 @@ TEXT ·wide1(SB), NOSPLIT, $0-32
 	MOVD w+8(FP), R2
 	MOVD x+16(FP), R3
 	MOVD n+24(FP), R4
-	VMOVI $128, V8.B16
+	VMOVI $64, V8.B16
 	CLEAR
 wideloop:
 	VLD1.P 16(R3), [V4.B16]

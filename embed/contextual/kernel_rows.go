@@ -17,7 +17,7 @@ type rows struct {
 }
 
 // processor returns a processor of these functions.
-func (r *rows) processor(name string, multiply func([]int32, *byte, []int8, []int32, []int16, int, int, int)) processor {
+func (r *rows) processor(name string, multiply func([]int32, *byte, []int8, []int32, int, int, int)) processor {
 	return processor{name: name, multiply: multiply,
 		scale: func(out []float32, sums []int32, factor float32, scales, biases []float32) {
 			n := len(out)
@@ -30,7 +30,7 @@ func (r *rows) processor(name string, multiply func([]int32, *byte, []int8, []in
 				clear(out[:n])
 				return 0, 0
 			}
-			return highest / most, -offset8 * r.round(&out[:n][0], &x[0], &smooth[0], n, most/highest)
+			return highest / most, -offset * r.round(&out[:n][0], &x[0], &smooth[0], n, most/highest)
 		},
 		gelu: func(x []float32) { r.gelu(&x[0], len(x), &phi[0]) },
 		exp:  func(x []float32) float32 { return r.exp(&x[0], len(x), &power[0]) },

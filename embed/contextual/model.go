@@ -10,7 +10,7 @@ import (
 // The format of a model; all numbers are little-endian, and all parts but rows and matrices
 // begin at a multiple of 4 bytes:
 //
-//	magic     8 bytes "RPCTXT01"
+//	magic     8 bytes "RPCTXT02"
 //	sizes     [9]uint32: hidden, layers, heads, inner, positions, pieces, name (its length), and
 //	          the rows of the pieces [UNK] and [CLS]; that of [SEP] follows [CLS]
 //	digest    first 8 bytes of the SHA-256 of everything after the header
@@ -19,7 +19,8 @@ import (
 //	          lower prefix
 //	hashes    [pieces]uint32: the next 32 bits of each hash, sorted by hash
 //	scales    [pieces]float32
-//	rows      [pieces][hidden]int8: number × the row's scale is an element of a piece's vector
+//	rows      [pieces][hidden/2]byte: (number - 8) × the row's scale is an element of a piece's vector,
+//	          the first of two numbers in the low 4 bits
 //	positions [positions][hidden]float32: what a position adds to it
 //	norm      of the sum of the two
 //	layers, each of them: attend (hidden to 3 × hidden: queries, keys, values), join (hidden to
@@ -30,10 +31,10 @@ import (
 //	smooth    [n]float32: what the inputs are multiplied by before they are rounded
 //	scales    [m]float32
 //	biases    [m]float32
-//	weights   n × m bytes, see kernel.go: (weight - 128) × the output's scale
+//	weights   n × m bytes, see kernel.go: (weight - 64) × the output's scale
 //	          is an element of the matrix
 const (
-	magic      = "RPCTXT01"
+	magic      = "RPCTXT02"
 	sizes      = 9
 	headerSize = 8 + 4*sizes + 8
 	prefixBits = 12
@@ -92,7 +93,7 @@ func open(data string) (*model, error) {
 		m.name = fmt.Sprintf("contextual %s %x", m.name[:nameLen], data[headerSize-8:headerSize])
 	}
 	m.index, m.hashes = r.bytes(4*(1<<prefixBits+1)), r.bytes(4*m.pieces)
-	m.scales, m.rows = r.bytes(4*m.pieces), r.bytes(m.pieces*m.hidden)
+	m.scales, m.rows = r.bytes(4*m.pieces), r.bytes(m.pieces*m.hidden/2)
 	m.places, m.norm = r.bytes(4*m.positions*m.hidden), r.norm(m.hidden)
 	for range m.layers {
 		m.layer = append(m.layer, layer{

@@ -95,7 +95,7 @@ func TestOwnQuestions(t *testing.T) {
 		}
 		share := .45
 		if m.encoder != nil {
-			share = .65
+			share = .6
 		}
 		m.report(t, share)
 	})

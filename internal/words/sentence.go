@@ -23,7 +23,7 @@ func FirstSentence(s string, most int) string {
 	s = strings.TrimSpace(s)
 	end := 0
 	for end < len(s) && (end == 0 || !saysEnough(s[:end])) {
-		end += sentenceEnd(s[end:])
+		end += SentenceEnd(s[end:])
 	}
 	return clip(tidy.Line(s[:end]), most)
 }
@@ -52,9 +52,9 @@ func weight(r rune) int {
 	return 1
 }
 
-// sentenceEnd returns where the first sentence of s ends: behind its full stop and what
+// SentenceEnd returns where the first sentence of s ends: behind its full stop and what
 // closes with it, at an empty line, or at the end of s.
-func sentenceEnd(s string) int {
+func SentenceEnd(s string) int {
 	for i, r := range s {
 		switch {
 		case r == '\n' && i > 0 && strings.HasPrefix(strings.TrimLeft(s[i+1:], " \t\r"), "\n"):
