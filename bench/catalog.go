@@ -45,6 +45,7 @@ type Catalog struct {
 	search *search.Searcher
 	ids    map[string]string // of documents, by folder
 	names  map[string]bool   // keys of names that are taken, see words.NameKey
+	named  map[string]string // names in the catalog, by document
 	err    error             // the error at which the corpus ended; nil means none
 }
 
@@ -72,7 +73,7 @@ const unhurried = time.Minute
 // skill is renamed "name-2", and so on.
 func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err error) {
 	s = cmp.Or(s, new(Setup))
-	c := &Catalog{ids: make(map[string]string), names: make(map[string]bool)}
+	c := &Catalog{ids: make(map[string]string), names: make(map[string]bool), named: make(map[string]string)}
 	if c.dir, err = os.MkdirTemp("", "repertoire-bench-"); err != nil {
 		return nil, err
 	}
@@ -180,6 +181,7 @@ func (c *Catalog) ref(d Document) *skill.Ref {
 	dir := fmt.Sprintf("%07d", len(c.ids))
 	c.ids[dir] = d.ID
 	d.Skill.Name = freeName(c.names, d.Skill.Name)
+	c.named[d.ID] = d.Skill.Name
 	d.Skill.Path, d.Skill.Location = dir+"/SKILL.md", "skills/"+d.Skill.Name+"/SKILL.md"
 	return &skill.Ref{Path: d.Skill.Path, Load: func() (*skill.Skill, error) { return d.Skill, nil }}
 }
@@ -195,20 +197,10 @@ func freeName(taken map[string]bool, name string) string {
 	return unique
 }
 
-// documents returns the IDs of all documents.
-func (c *Catalog) documents() map[string]bool {
-	known := make(map[string]bool, len(c.ids))
-	for _, id := range c.ids {
-		known[id] = true
-	}
-	return known
-}
-
 // check returns an error for a label with a skill that the corpus does not have.
 func (c *Catalog) check(d *Dataset) error {
-	known := c.documents()
 	for _, l := range d.labels {
-		if !known[l.skill] {
+		if _, ok := c.named[l.skill]; !ok {
 			return fmt.Errorf("%s: the corpus has no skill %q", l.at, l.skill)
 		}
 	}

@@ -25,6 +25,7 @@ type Figures struct {
 	Right     Estimate `json:"right"`      // share of the listed skills of these prompts that are wanted
 	NearOwn   Estimate `json:"near_own"`   // share of the near misses whose block has the skill that they miss
 	NearAny   Estimate `json:"near_any"`   // share of the near misses whose block lists anything
+	Unfit     Estimate `json:"unfit"`      // share of the prompts for which the set has no skill whose block lists anything
 }
 
 // A Point is what a set gets at the lowest threshold that keeps a rate.
@@ -43,8 +44,28 @@ func (a *PromptResult) block(threshold float64) Listing {
 	return a.Certain
 }
 
-// none reports whether the prompt needs no skill.
-func (a *PromptResult) none() bool { return a.Wanted == 0 && a.Owner == "" }
+// A need is what a prompt is measured by.
+type need int
+
+const (
+	wanting  need = iota // it needs a skill of the set
+	missing              // a near miss
+	lacking              // it needs a skill that is not there
+	needless             // it needs none
+	needs                // how many there are
+)
+
+func (a *PromptResult) need() need {
+	switch {
+	case a.Wanted > 0:
+		return wanting
+	case a.Owner != "":
+		return missing
+	case a.Kind == absent:
+		return lacking
+	}
+	return needless
+}
 
 // score returns the highest threshold at which the prompt is offered anything. It is 1
 // for one that names a skill for certain, and negative for one that never is.
@@ -60,20 +81,18 @@ func (a *PromptResult) score() float64 {
 
 // asked holds the prompts of a set by what they need.
 type asked struct {
-	none       []float64 // scores
-	want, near []*PromptResult
+	none []float64              // scores of the needless
+	by   [needs][]*PromptResult // the others
 }
 
 func sorted(answered []PromptResult) asked {
 	var s asked
 	for i := range answered {
-		switch a := &answered[i]; {
-		case a.none():
+		a := &answered[i]
+		if n := a.need(); n == needless {
 			s.none = append(s.none, a.score())
-		case a.Wanted > 0:
-			s.want = append(s.want, a)
-		default:
-			s.near = append(s.near, a)
+		} else {
+			s.by[n] = append(s.by[n], a)
 		}
 	}
 	return s
@@ -150,31 +169,28 @@ func meanOf(list []spread) spread {
 }
 
 // figures are what is measured of a block: each is the sum of the tops divided by the sum of the
-// bottoms over the prompts that need a skill, or over the near misses.
+// bottoms over the prompts of one need.
 var figures = [...]struct {
 	name   string
-	near   bool
+	need   need
 	better float64 // 1 if more is better, -1 if less is, 0 if neither
 	in     func(f *Figures) *Estimate
 	of     func(b Listing) ratio
 }{
-	{"coverage", false, 1, func(f *Figures) *Estimate { return &f.Coverage }, func(b Listing) ratio { return ratio{float64(min(1, b.Fitting)), 1} }},
-	{"entries", false, 0, func(f *Figures) *Estimate { return &f.Entries }, func(b Listing) ratio { return ratio{float64(b.Listed), float64(min(1, b.Listed))} }},
-	{"per_prompt", false, 0, func(f *Figures) *Estimate { return &f.PerPrompt }, func(b Listing) ratio { return ratio{float64(b.Listed), 1} }},
-	{"right", false, 1, func(f *Figures) *Estimate { return &f.Right }, func(b Listing) ratio { return ratio{float64(b.Fitting), float64(b.Listed)} }},
-	{"near_own", true, -1, func(f *Figures) *Estimate { return &f.NearOwn }, func(b Listing) ratio { return ratio{float64(b.Own), 1} }},
-	{"near_any", true, -1, func(f *Figures) *Estimate { return &f.NearAny }, func(b Listing) ratio { return ratio{float64(min(1, b.Listed)), 1} }},
+	{"coverage", wanting, 1, func(f *Figures) *Estimate { return &f.Coverage }, func(b Listing) ratio { return ratio{float64(min(1, b.Fitting)), 1} }},
+	{"entries", wanting, 0, func(f *Figures) *Estimate { return &f.Entries }, func(b Listing) ratio { return ratio{float64(b.Listed), float64(min(1, b.Listed))} }},
+	{"per_prompt", wanting, 0, func(f *Figures) *Estimate { return &f.PerPrompt }, func(b Listing) ratio { return ratio{float64(b.Listed), 1} }},
+	{"right", wanting, 1, func(f *Figures) *Estimate { return &f.Right }, func(b Listing) ratio { return ratio{float64(b.Fitting), float64(b.Listed)} }},
+	{"near_own", missing, -1, func(f *Figures) *Estimate { return &f.NearOwn }, func(b Listing) ratio { return ratio{float64(b.Own), 1} }},
+	{"near_any", missing, -1, func(f *Figures) *Estimate { return &f.NearAny }, func(b Listing) ratio { return ratio{float64(min(1, b.Listed)), 1} }},
+	{"unfit", lacking, -1, func(f *Figures) *Estimate { return &f.Unfit }, func(b Listing) ratio { return ratio{float64(min(1, b.Listed)), 1} }},
 }
 
 // EachFigure calls do with each of the figures that rests on prompts of the set, and with the
 // number of these prompts.
 func (s *Set) EachFigure(f *Figures, do func(name string, e Estimate, prompts int)) {
 	for _, x := range figures {
-		n := s.Prompts
-		if x.near {
-			n = s.NearMisses
-		}
-		if n > 0 {
+		if n := [...]int{wanting: s.Prompts, missing: s.NearMisses, lacking: s.Absent}[x.need]; n > 0 {
 			do(x.name, *x.in(f), n)
 		}
 	}
@@ -184,9 +200,9 @@ func (s *Set) EachFigure(f *Figures, do func(name string, e Estimate, prompts in
 type sums [len(figures)]ratio
 
 // add adds the figures of a block.
-func (s *sums) add(b Listing, near bool) {
+func (s *sums) add(b Listing, of need) {
 	for i, f := range figures {
-		if f.near == near {
+		if f.need == of {
 			s[i] = s[i].plus(f.of(b))
 		}
 	}
@@ -238,17 +254,15 @@ func (s *asked) figures(seed uint64, choose []chooser) []spreads {
 // them.
 func (s *asked) count(at []float64, random *rand.Rand) []sums {
 	counts := make([]sums, len(at))
-	draw := func(list []*PromptResult, near bool) {
+	for n, list := range s.by {
 		for i := range list {
 			if random != nil {
 				i = random.IntN(len(list))
 			}
 			for k, t := range at {
-				counts[k].add(list[i].block(t), near)
+				counts[k].add(list[i].block(t), need(n))
 			}
 		}
 	}
-	draw(s.want, false)
-	draw(s.near, true)
 	return counts
 }

@@ -44,8 +44,16 @@ var needsNone = map[string]bool{"none": true, "no_tool": true, "hard_negative_no
 // NeedsNone reports whether the prompt is labelled as one that needs no skill.
 func (q *Query) NeedsNone() bool { return len(q.Wanted) == 0 && needsNone[q.Kind] }
 
+// absent is the kind of prompts that ask for work, but for none that a skill of the set is for.
+const absent = "absent"
+
+// isAbsent reports whether the prompt is labelled as one for which the set has no skill.
+func (q *Query) isAbsent() bool { return len(q.Wanted) == 0 && q.Kind == absent }
+
 // nearMiss reports whether the prompt was written for a skill that it does not need.
-func (q *Query) nearMiss() bool { return len(q.Wanted) == 0 && q.Owner != "" && !q.NeedsNone() }
+func (q *Query) nearMiss() bool {
+	return len(q.Wanted) == 0 && q.Owner != "" && !q.NeedsNone() && !q.isAbsent()
+}
 
 // A Document is one skill of a corpus.
 type Document struct {
@@ -143,6 +151,11 @@ func (d *Dataset) Sample(n int, seed uint64) []Query {
 // the set; 0 means no limit. Another skill may fit them.
 func (d *Dataset) nearMisses(n int, seed uint64) []Query {
 	return d.at(sample(rand.New(rand.NewPCG(seed, 4)), d.where((*Query).nearMiss), n))
+}
+
+// absent returns up to n prompts for which the set has no skill, in its order; 0 means no limit.
+func (d *Dataset) absent(n int, seed uint64) []Query {
+	return d.at(sample(rand.New(rand.NewPCG(seed, 5)), d.where((*Query).isAbsent), n))
 }
 
 // where returns the places of the prompts for which is returns true.

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -85,5 +86,49 @@ func TestNearMisses(t *testing.T) {
 	}
 	if diff := cmp.Diff(alone.Calibration, s.Calibration); diff != "" {
 		t.Errorf("calibration (-without +with):\n%s", diff)
+	}
+}
+
+// TestLeaveOneOut: a prompt is asked again without the skills that it needs and their copies, and
+// what is offered then counts as unfit, as it does for prompts that are labelled absent.
+func TestLeaveOneOut(t *testing.T) {
+	body := ""
+	for i := range 80 { // enough to tell a copy by
+		body += fmt.Sprintf("Manger %d gets %d kilograms of hay. ", i, i*i)
+	}
+	text := `"description":"Feeds goats with hay in the morning and in the evening.","body":"` + body + `"}`
+	more := `{"id":"goats","name":"goats",` + text + `
+{"id":"copy","name":"a*[?",` + text + `
+{"id":"hay","name":"ab[x","description":"Buys hay for goats and cows."}
+`
+	d, err := readSet(folder(t, "corpus.jsonl", corpus+more, "queries.jsonl", queries+`{"id":"g","query":"feed the goats with hay"}
+{"id":"z1","query":"/plants","kind":"absent","owner_skill":"post"}
+{"id":"z2","query":"thanks!","kind":"absent"}
+`, "qrels.tsv", qrels+"g\tgoats\t1\n"), "")
+	must.Do(t, err)
+	c, err := NewCatalog(t.Context(), d, nil)
+	must.Do(t, err)
+	defer c.Close() // a file in the temporary folder
+	alone, err := Run(t.Context(), c, d, nil)
+	must.Do(t, err)
+	if alone.Absent != 2 || alone.NearMisses != 0 || alone.Gate.Unfit.Value != .5 || alone.Gate.None != 1 {
+		t.Errorf("labelled: %+v", alone.Gate)
+	}
+	s, err := Run(t.Context(), c, d, &Options{LeaveOneOut: true})
+	must.Do(t, err)
+	if s.Absent != 2+s.Prompts || s.Prompts != alone.Prompts || s.Gate.Coverage != alone.Gate.Coverage || s.Gate.Tokens != alone.Gate.Tokens {
+		t.Errorf("%d absent: %+v, without them %+v", s.Absent, s.Gate, alone.Gate)
+	}
+	if diff := cmp.Diff(alone.Calibration, s.Calibration); diff != "" {
+		t.Errorf("calibration (-without +with):\n%s", diff)
+	}
+	top := make(map[string][]string)
+	for _, q := range s.Queries {
+		top[q.ID] = q.Top
+	}
+	for id, want := range map[string][]string{"g": {"goats", "hay", "a/cat"}, "g left out": {"hay", "a/cat"}} { // a copy is listed with its like
+		if diff := cmp.Diff(want, top[id]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", id, diff)
+		}
 	}
 }

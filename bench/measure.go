@@ -48,7 +48,7 @@ func (s *Set) ratios(a *PromptResult) map[string]ratio {
 
 func (a *PromptResult) addFigures(all map[string]ratio, rate, threshold float64) {
 	for _, f := range figures {
-		if f.near && a.Owner != "" || !f.near && a.Wanted > 0 {
+		if f.need == a.need() {
 			all[f.name+at(rate)] = f.of(a.block(threshold))
 		}
 	}
@@ -163,7 +163,7 @@ func meanFigures(sets []Set, seed uint64) []Named {
 		}
 		for c, spreads := range groups.figures(seed, choose) {
 			for k, f := range spreads {
-				if near := figures[k].near; near && len(groups.near) > 0 || !near && len(groups.want) > 0 {
+				if len(groups.by[figures[k].need]) > 0 {
 					n := c*len(figures) + k
 					found[n] = append(found[n], f)
 				}

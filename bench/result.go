@@ -50,6 +50,7 @@ type Set struct {
 	Prompts     int            `json:"prompts"`     // number of prompts that need a skill
 	Modes       map[string]int `json:"modes"`       // number of answers by mode, see search.Answer
 	NearMisses  int            `json:"near_misses"` // number of prompts for which one skill would be noise
+	Absent      int            `json:"absent"`      // number of prompts for which the set has no skill
 	Metrics     []Named        `json:"metrics"`     // empty without prompts that need a skill
 	Breakdown   []Part         `json:"breakdown"`
 	Gate        Gate           `json:"gate"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
@@ -24,6 +25,9 @@ type Options struct {
 	Seed  uint64
 	// Disturb and Threshold are passed to search.Query.
 	Disturb, Threshold float64
+	// LeaveOneOut asks each prompt that needs a skill once more, as if the skills that it needs and
+	// their copies were not there: a prompt of the kind absent.
+	LeaveOneOut bool
 	// Step is called after each prompt; nil means no call.
 	Step func(done, all int)
 }
@@ -32,7 +36,7 @@ type Options struct {
 // neither with a skill nor as needing none.
 func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error) {
 	opts = cmp.Or(opts, new(Options))
-	queries := append(d.Sample(opts.Limit, opts.Seed), c.known(d.nearMisses(opts.Limit, opts.Seed))...)
+	queries := slices.Concat(d.Sample(opts.Limit, opts.Seed), c.known(d.nearMisses(opts.Limit, opts.Seed)), d.absent(opts.Limit, opts.Seed))
 	r := &runner{catalog: c, searcher: &searcher{Searcher: c.search}, modes: make(map[string]int)}
 	r.provider = contextprovider.New(r.searcher, nil) // nothing is pinned, so no file is read
 	// Search once before measuring, because the first search reads the catalog. It also
@@ -42,11 +46,18 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 		return Set{}, err
 	}
 	r.threshold = first.Threshold
-	answered := make([]PromptResult, len(queries))
+	var answered []PromptResult
 	for i, q := range queries {
-		var err error
-		if answered[i], err = r.answer(ctx, q); err != nil {
+		a, err := r.answer(ctx, q, nil)
+		if err != nil {
 			return Set{}, err
+		}
+		answered = append(answered, a)
+		if opts.LeaveOneOut && len(q.Wanted) > 0 {
+			if a, err = r.leftOut(ctx, q); err != nil {
+				return Set{}, err
+			}
+			answered = append(answered, a)
 		}
 		if opts.Step != nil {
 			opts.Step(i+1, len(queries))
@@ -65,8 +76,10 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 
 // known returns the near misses whose skill is in the catalog.
 func (c *Catalog) known(near []Query) []Query {
-	known := c.documents()
-	return slices.DeleteFunc(near, func(q Query) bool { return !known[q.Owner] })
+	return slices.DeleteFunc(near, func(q Query) bool {
+		_, ok := c.named[q.Owner]
+		return !ok
+	})
 }
 
 // A searcher keeps the answer that a block was made of. So one search gives both the
@@ -97,8 +110,32 @@ type runner struct {
 	outcomes  []Outcome
 }
 
-func (r *runner) answer(ctx context.Context, q Query) (PromptResult, error) {
-	block, err := r.block(ctx, q.Text, search.Always)
+// leftOut asks the prompt that was answered last as if the skills that it needs were not there, nor
+// others of their families.
+func (r *runner) leftOut(ctx context.Context, q Query) (PromptResult, error) {
+	var out search.Agent
+	hide := func(name string) { out.Exclude.Names = append(out.Exclude.Names, literal.Replace(name)) }
+	for _, id := range q.Wanted {
+		hide(r.catalog.named[id])
+	}
+	for _, h := range r.searcher.answer.Hits {
+		if slices.Contains(q.Wanted, r.catalog.idsOf([]search.Hit{h}, q.Wanted...)[0]) {
+			hide(h.Name)
+			for _, e := range h.Copies {
+				hide(e.Name)
+			}
+		}
+	}
+	q.ID, q.Kind, q.Owner, q.Wanted = q.ID+" left out", absent, "", nil
+	return r.answer(ctx, q, &out)
+}
+
+// literal makes a pattern of a name.
+var literal = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+
+// answer asks a prompt in the scope of an agent; nil means the whole catalog.
+func (r *runner) answer(ctx context.Context, q Query, scope *search.Agent) (PromptResult, error) {
+	block, err := r.block(ctx, q.Text, search.Always, scope)
 	if err != nil {
 		return PromptResult{}, err
 	}
@@ -110,9 +147,11 @@ func (r *runner) answer(ctx context.Context, q Query) (PromptResult, error) {
 		Ranks: ranksOf(ids[:min(depth, len(ids))], q.Wanted), Top: ids[:min(shown, len(ids))], Demand: block.Demand.Probability,
 		Always: r.listing(block.Skills, &q), Certain: r.listing(certain(block.Skills), &q),
 	}
-	if q.nearMiss() { // another skill may fit it, so it says nothing of probabilities
+	switch {
+	case q.nearMiss(): // another skill may fit it, so it says nothing of probabilities
 		a.Owner = q.Owner
-	} else {
+	case q.isAbsent():
+	default:
 		r.predict(hits[:min(shown, len(hits))], ids, q.Wanted)
 	}
 	if len(a.Ranks) > 0 {
@@ -125,14 +164,14 @@ func (r *runner) answer(ctx context.Context, q Query) (PromptResult, error) {
 	case given == a.Always:
 		a.Tokens = block.Tokens
 	case given.Listed > 0: // its text is not known yet
-		block, err = r.block(ctx, q.Text, r.threshold)
+		block, err = r.block(ctx, q.Text, r.threshold, scope)
 		a.Tokens = block.Tokens
 	}
 	return a, err
 }
 
-func (r *runner) block(ctx context.Context, prompt string, threshold float64) (contextprovider.Block, error) {
-	return r.provider.Block(ctx, prompt, contextprovider.Budget{Threshold: threshold, Command: "skills"}, nil)
+func (r *runner) block(ctx context.Context, prompt string, threshold float64, scope *search.Agent) (contextprovider.Block, error) {
+	return r.provider.Block(ctx, prompt, contextprovider.Budget{Threshold: threshold, Command: "skills"}, scope)
 }
 
 // certain returns the hits that the prompt names for certain.
@@ -182,7 +221,7 @@ func summary(answered []PromptResult, threshold float64, seed uint64) Set {
 		}
 	}
 	groups := sorted(answered)
-	s.NearMisses = len(groups.near)
+	s.NearMisses, s.Absent = len(groups.by[missing]), len(groups.by[lacking])
 	s.Curve = curve(answered, seed)
 	s.Breakdown = breakdown([]Set{s}, 1, seed)
 	fixed := groups.figures(seed, []chooser{func([]float64) float64 { return threshold }})
@@ -193,9 +232,9 @@ func summary(answered []PromptResult, threshold float64, seed uint64) Set {
 		Precision:      bootstrap(seed, values[precision]),
 		Figures:        fixed[0].figures(),
 	}
-	for _, a := range answered {
-		if a.Owner == "" {
-			s.Gate.Tokens += float64(a.Tokens) / float64(len(answered)-s.NearMisses)
+	for i := range answered {
+		if a := &answered[i]; a.need() == wanting || a.need() == needless {
+			s.Gate.Tokens += float64(a.Tokens) / float64(s.Prompts+s.Gate.None)
 		}
 	}
 	return s
@@ -214,7 +253,7 @@ const (
 func (a *PromptResult) values() map[string]float64 {
 	v := make(map[string]float64)
 	if a.Wanted == 0 {
-		if a.none() {
+		if a.need() == needless {
 			v[falseInjection] = float64(min(1, a.Injected))
 		}
 		return v

@@ -41,7 +41,10 @@ Prompts of the kinds none, no_tool and hard_negative_none, and all of --none,
 need no skill: what "context" would offer for them is a false injection. Another
 prompt without a wanted skill is a near miss of its owner_skill: that skill
 would be noise, though another one may fit. Without an owner_skill in the corpus
-it is not measured. All means come with a 95 % bootstrap confidence interval.
+it is not measured. Prompts of the kind absent ask for work that no skill of the
+set is for: unfit is the share of them that is offered something all the same.
+--leave-one-out makes such prompts of any set: it asks each prompt that needs a
+skill once more, without that skill and its copies. All means come with a 95 % bootstrap confidence interval.
 
 A block is measured with the threshold that holds, and with the lowest ones at
 which at most 1, 2, 3, 4, 5, 7 and 10 % of the prompts that need no skill are
@@ -85,6 +88,7 @@ entries are neither better nor worse) or "nothing", then set, "better" or
                 recall@10, recall@50, ndcg@10, full@10 (all wanted skills are
                 among the first 10)
     near_misses number of near misses
+    absent      number of prompts for which there is no skill
     breakdown   by "kind", "lang" or "style", of (which), prompts, hit1,
                 recall5, ndcg10 and coverage5 (coverage at a rate of 5 %)
     gate        none (prompts that need no skill), threshold, false_injection
@@ -94,10 +98,11 @@ entries are neither better nor worse) or "nothing", then set, "better" or
                 of wanted ones among all that is offered to them), precision
                 (the same, mean over the blocks that list any), near_own and
                 near_any (share of the near misses that got their own skill, and
-                that got any), tokens (injected for a prompt that is no near
-                miss, mean), all_tokens (of all names and descriptions)
+                that got any), unfit (share of the prompts for which there is no
+                skill that got one), tokens (injected for a prompt that needs a
+                skill or none, mean), all_tokens (of all names and descriptions)
     curve       for each rate: rate, threshold, disturbed (share of the prompts
-                that need no skill that got one), and coverage to near_any
+                that need no skill that got one), and coverage to unfit
     distracted  with --distractors: distractors, left_out (their numbers),
                 prompts, hit1, hit1_text
     latency     p50_ms, p99_ms of a search
@@ -137,6 +142,7 @@ type benchFlags struct {
 	limit           int
 	seed            uint64
 	fromEvals       bool
+	leaveOneOut     bool
 	gate            *evalsGate // nil means none
 	details, all    bool
 	markdown        bool
@@ -173,6 +179,7 @@ func newBenchCommand(e env) *cobra.Command {
 	f.StringVar(&b.corpus, "corpus", "", "the `folder` with the corpus of sets that have none, or the skills of --speed")
 	f.StringArrayVar(&b.none, "none", nil, "add the prompts of queries.jsonl in this `folder`, which need no skill (repeatable)")
 	f.StringVar(&b.distractors, "distractors", "", "also mix the skills of this `file` (JSON lines of a corpus, perhaps gzipped) into each set")
+	f.BoolVar(&b.leaveOneOut, "leave-one-out", false, "also ask each prompt as if the skills that it needs were not there")
 	f.StringVar(&b.mode, "mode", "", "rank by text, vector or hybrid")
 	f.IntVar(&b.limit, "limit", 0, "measure at most this `number` of prompts of a set")
 	f.StringVar(&b.compare, "compare", "", "compare with this `file`, written by bench --json")
@@ -309,7 +316,7 @@ func benchSetup(ctx context.Context, s *session, b *benchFlags) (*bench.Setup, e
 
 // measure asks the prompts of one set, with distractors too if there are any.
 func measure(ctx context.Context, ui *screen, d *bench.Dataset, setup *bench.Setup, b *benchFlags) (bench.Set, error) {
-	o := &bench.Options{Limit: b.limit, Disturb: b.level.disturb(), Threshold: b.level.threshold(), Seed: b.seed}
+	o := &bench.Options{Limit: b.limit, Disturb: b.level.disturb(), Threshold: b.level.threshold(), Seed: b.seed, LeaveOneOut: b.leaveOneOut}
 	var set bench.Set
 	err := inCatalog(ctx, ui, d, setup, o, func(c *bench.Catalog) (err error) {
 		set, err = bench.Run(ctx, c, d, o)

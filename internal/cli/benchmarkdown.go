@@ -37,6 +37,7 @@ func printMarkdown(ui *screen, out *bench.Result) error {
 		}
 	}
 	table(header, curveRows(out))
+	table([]string{"set", "prompts without their skill", "offered something", "at 3 %", "at 5 %"}, absentRows(out))
 	table([]string{"set", "part", "prompts", "Hit@1", "R@5", "nDCG@10", "coverage at 5 %"}, partTable(out))
 	table([]string{"set", "distractors", "Hit@1", "Hit@1 by text"}, distractedRows(out))
 	_, err := fmt.Fprint(ui.stdout, text.String())
@@ -104,6 +105,25 @@ func curveRows(out *bench.Result) [][]string {
 			lines = lines[:3]
 		}
 		rows = append(rows, lines...)
+	}
+	return rows
+}
+
+// absentRows say how often something is offered where there is no skill for a prompt.
+func absentRows(out *bench.Result) [][]string {
+	var rows [][]string
+	for _, s := range out.Sets {
+		if s.Absent == 0 {
+			continue
+		}
+		at := make(map[float64]string)
+		for _, p := range s.Curve {
+			at[p.Rate] = interval(p.Unfit)
+		}
+		rows = append(rows, cells(s.Set, s.Absent, interval(s.Gate.Unfit), at[.03], at[.05]))
+	}
+	if m := named(out.Mean); len(rows) > 1 {
+		rows = append(rows, []string{"**mean**", "", interval(m["unfit"]), interval(m["unfit@3%"]), interval(m["unfit@5%"])})
 	}
 	return rows
 }

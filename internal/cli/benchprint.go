@@ -104,7 +104,7 @@ func setRows(s *bench.Set, details bool) [][]string {
 			s.EachFigure(&p.Figures, func(name string, e bench.Estimate, n int) { add(name+at, e, n) })
 		}
 	}
-	all := len(s.Queries) - s.NearMisses
+	all := s.Prompts + s.Gate.None
 	plain("tokens", fmt.Sprintf("%.1f", s.Gate.Tokens), all)
 	plain("all_tokens", strconv.Itoa(s.Gate.AllTokens), all)
 	plain("p50_ms", fmt.Sprintf("%.2f", s.Latency.P50), len(s.Queries))
