@@ -44,7 +44,8 @@ would be noise, though another one may fit. Without an owner_skill in the corpus
 it is not measured. Prompts of the kind absent ask for work that no skill of the
 set is for: unfit is the share of them that is offered something all the same.
 --leave-one-out makes such prompts of any set: it asks each prompt that needs a
-skill once more, without that skill and its copies. All means come with a 95 % bootstrap confidence interval.
+skill once more, without that skill and its copies. All means come with a 95 %
+bootstrap confidence interval.
 
 A block is measured with the threshold that holds, and with the lowest ones at
 which at most 1, 2, 3, 4, 5, 7 and 10 % of the prompts that need no skill are
@@ -179,7 +180,7 @@ func newBenchCommand(e env) *cobra.Command {
 	f.StringVar(&b.corpus, "corpus", "", "the `folder` with the corpus of sets that have none, or the skills of --speed")
 	f.StringArrayVar(&b.none, "none", nil, "add the prompts of queries.jsonl in this `folder`, which need no skill (repeatable)")
 	f.StringVar(&b.distractors, "distractors", "", "also mix the skills of this `file` (JSON lines of a corpus, perhaps gzipped) into each set")
-	f.BoolVar(&b.leaveOneOut, "leave-one-out", false, "also ask each prompt as if the skills that it needs were not there")
+	f.BoolVar(&b.leaveOneOut, "leave-one-out", false, "also ask each prompt without the skills that it needs")
 	f.StringVar(&b.mode, "mode", "", "rank by text, vector or hybrid")
 	f.IntVar(&b.limit, "limit", 0, "measure at most this `number` of prompts of a set")
 	f.StringVar(&b.compare, "compare", "", "compare with this `file`, written by bench --json")
