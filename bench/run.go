@@ -147,11 +147,9 @@ func (r *runner) answer(ctx context.Context, q Query, scope *search.Agent) (Prom
 		Ranks: ranksOf(ids[:min(depth, len(ids))], q.Wanted), Top: ids[:min(shown, len(ids))], Demand: block.Demand.Probability,
 		Always: r.listing(block.Skills, &q), Certain: r.listing(certain(block.Skills), &q),
 	}
-	switch {
-	case q.nearMiss(): // another skill may fit it, so it says nothing of probabilities
+	if q.nearMiss() {
 		a.Owner = q.Owner
-	case q.isAbsent():
-	default:
+	} else if !q.isAbsent() { // for those another skill may fit, so they say nothing of probabilities
 		r.predict(hits[:min(shown, len(hits))], ids, q.Wanted)
 	}
 	if len(a.Ranks) > 0 {
