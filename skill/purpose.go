@@ -118,7 +118,7 @@ func saysWhen(description, body string) string {
 			if under = whenHead().MatchString(text) && !notWhen().MatchString(text); !under && len(found) >= maxWhen/3 {
 				return join(found)
 			}
-		case !notWhen().MatchString(text) && (under || whenLine().MatchString(text)):
+		case (under || whenLine().MatchString(text)) && !notWhen().MatchString(text):
 			found = append(found, strings.Fields(markup.Replace(strings.TrimLeft(text, "-*•> \t0123456789.")))...)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 // others is about how many skills a catalog has in which a prompt's own skill is missing.
 const others = 400
 
-// labels are the files with prompts to train on. Those of gate.jsonl, and skills of their names, are
-// for the gate alone.
+// labels are the files with prompts to train on. A skill that gate.jsonl names is left out, and so is
+// any other of the same name: the gate is fitted to it.
 var labels = []string{"train.jsonl", "train-siblings.jsonl", "train-more.jsonl"}
 
 // A published skill is a line of the corpus.

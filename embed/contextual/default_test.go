@@ -12,8 +12,8 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/must"
 )
 
-// TestGolden: with 7-bit numbers the vectors are near to those of the float32 weights, which the
-// trainer wrote.
+// TestGolden: vectors computed with 7-bit numbers are near to those that the trainer computed with
+// float32.
 func TestGolden(t *testing.T) {
 	e, err := contextual.Default()
 	must.Do(t, err)

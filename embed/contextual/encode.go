@@ -181,10 +181,14 @@ func roundPiece(out []int8, x []float32) (best float32) {
 	for i := range out {
 		highest = max(highest, math.Abs(float64(x[i])))
 	}
+	if highest == 0 {
+		clear(out)
+		return 0
+	}
 	at := func(i int, step float64) float64 {
 		return min(max(math.RoundToEven(float64(x[i])/step), -offset4), offset4-1)
 	}
-	for quarters, least := 4*4, math.Inf(1); quarters < 4*22 && highest > 0; quarters++ {
+	for quarters, least := 4*4, math.Inf(1); quarters < 4*22; quarters++ {
 		step, changed := float64(float32(highest*4/float64(quarters))), 0.
 		for i := range out {
 			d := at(i, step)*step - float64(x[i])
@@ -194,11 +198,8 @@ func roundPiece(out []int8, x []float32) (best float32) {
 			best, least = float32(step), changed
 		}
 	}
-	clear(out)
 	for i := range out {
-		if best > 0 {
-			out[i] = int8(at(i, float64(best)))
-		}
+		out[i] = int8(at(i, float64(best)))
 	}
 	return best
 }
