@@ -72,12 +72,12 @@ func TestUnread(t *testing.T) {
 	if _, err := c.Body(t.Context(), "tart", nil); err != nil {
 		t.Error(err)
 	}
-	unread(0)
-	want(t, "skills", list(t, c, nil, false), "bread", "cake", "pie", "tart")
-	_, err = c.Lookup(t.Context(), "pye", nil)
+	_, err = c.Lookup(t.Context(), "pye", nil) // waits for all of the source
 	if !errors.Is(err, repertoire.ErrNotFound) || strings.Contains(err.Error(), "part of") {
 		t.Errorf("a skill that is nowhere: %v", err)
 	}
+	unread(0)
+	want(t, "skills", list(t, c, nil, false), "bread", "cake", "pie", "tart")
 }
 
 // TestUnreadBound: a question about a skill waits for a source that does not end, but not for
