@@ -72,7 +72,7 @@ var layers = map[string][]string{
 	"internal/hook/event": {"internal/client", "internal/intent", "internal/lazyregexp"},
 	"internal/serve":      {},
 	"internal/server":     {".", "agent", "internal/words", "contextprovider", "internal/access", "internal/api", "internal/audit", "internal/client", "internal/config", "internal/discover", "internal/endpoint", "internal/intent", "internal/registry", "internal/scripts", "internal/serve", "internal/session", "internal/trust", "mcpserver", "proposal", "proposal/check", "search", "skill", "store", "usage", "web"},
-	"internal/session":    {"internal/api", "search", "skill", "contextprovider", "internal/atomicfile", "internal/intent", "internal/steps", "internal/words", "internal/tidy"},
+	"internal/session":    {"internal/api", "internal/regular", "rank", "search", "skill", "contextprovider", "internal/atomicfile", "internal/intent", "internal/steps", "internal/words", "internal/tidy"},
 	"internal/setup":      {"embed/openai", "skill", "internal/atomicfile", "internal/client", "internal/edit", "internal/lazyregexp", "internal/regular", "internal/figures"},
 	"internal/site":       {},
 	"internal/status":     {".", "internal/config", "internal/doctor", "internal/hook", "internal/setup", "proposal", "search", "skill", "source", "usage"},

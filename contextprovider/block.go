@@ -99,6 +99,7 @@ type Block struct {
 	Load    string       // the sentence of Text that says how skills are loaded; "" with All
 	LoadsID string       // the only skill that Load is about; "" means each
 	Pinned  []Body       // in Text with all of their instructions
+	Follows bool         // the skills are for the prompt together with an earlier one of its session
 	Omitted int          // relevant skills that the budget left out
 	Tokens  int          // of Text and Hint, estimated
 	// Problems are of pinned skills that cannot be read now, or lack a command that they

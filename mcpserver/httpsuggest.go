@@ -95,7 +95,8 @@ func (s *Server) suggestion(ctx context.Context, p *api.Prompt, e usage.Event) (
 	if err != nil {
 		return nil, err
 	}
-	out := &api.Suggestion{Block: b.Text, Skills: make([]api.Offer, len(b.Skills)), Tokens: b.Tokens, Because: b.Kind, Heeds: true, Load: b.Load, LoadsID: b.LoadsID}
+	out := &api.Suggestion{Block: b.Text, Skills: make([]api.Offer, len(b.Skills)), Tokens: b.Tokens, Because: b.Kind, Heeds: true, Load: b.Load, LoadsID: b.LoadsID,
+		Follows: b.Follows, Demand: b.Demand.Probability, Threshold: b.Threshold}
 	for i, h := range b.Skills {
 		out.Skills[i] = api.Offer{ID: h.ID, Name: h.Name, Source: h.Source, Location: h.Location, Digest: h.Digest, Probability: h.Probability}
 		e.Skills = append(e.Skills, usage.Skill{ID: h.ID})

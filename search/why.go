@@ -29,7 +29,8 @@ type Explanation struct {
 
 	// chain are the skills because of which it is offered though the prompt does not want
 	// it: each requires the next, the last one this skill.
-	chain []string
+	chain  []string
+	advice []string
 }
 
 // Why explains the place of one skill for a query. An ID that the agent's scope does not
@@ -153,17 +154,37 @@ func (x *explainer) matchBody(ctx context.Context, e *Explanation, p *prompt, ro
 			e.Missing = append(e.Missing, t.text)
 		}
 	}
+	e.advice = e.adviceFor(p, s.Name+" "+s.Description+" "+s.Body)
 	return nil
 }
 
-// Advice returns words of a prompt that the description of the skill would need to be offered, in lower case:
-// those that only its body has, then those that it lacks. It is nil for a skill that is offered, or is kept
-// back for another reason than its text.
-func (e *Explanation) Advice(prompt string) []string {
+// adviceFor returns the words of Advice. Of a prompt in another language only the body's words can be the skill's,
+// and pairs of characters are no words.
+func (e *Explanation) adviceFor(p *prompt, skill string) []string {
+	pairs := make(map[string]bool)
+	words.Split(p.text, func(word string, kind words.Kind) { pairs[word] = pairs[word] || kind == words.Pair })
+	common := func(t string) bool {
+		i := slices.Index(p.unique, t)
+		return pairs[t] || i >= 0 && i < len(p.docs) && rareShare*p.docs[i] > max(p.skills, 2*rareShare)
+	}
+	advice := words.Spelled(p.text, slices.DeleteFunc(e.BodyOnly(), common))
+	if words.SameLanguage(p.text, skill) {
+		advice = append(advice, words.Spelled(p.text, slices.DeleteFunc(slices.Clone(e.Absent), common))...)
+	}
+	return words.Telling(advice)
+}
+
+// rareShare is the part of the skills, one in so many, that may have a word that tells one of them apart.
+const rareShare = 10
+
+// Advice returns words of the prompt that the description of the skill would need to be offered, in lower case:
+// those that only its body has, then those that it lacks, if few skills have them and they are of its language. It is nil for
+// a skill that is offered, or is kept back for another reason than its text.
+func (e *Explanation) Advice() []string {
 	if e.Relevant || e.State != Offered || e.Filter != "" || e.ShadowedBy != "" || e.Away || e.Kind != "" || e.CopyOf != "" {
 		return nil
 	}
-	return words.Telling(append(words.Spelled(prompt, e.BodyOnly()), words.Spelled(prompt, e.Absent)...))
+	return e.advice
 }
 
 // BodyOnly returns the terms of the prompt that only the body of the skill has.

@@ -65,6 +65,9 @@ func New(state string, o Options) *Log {
 	return l
 }
 
+// Prompts reports whether prompts are noted.
+func (l *Log) Prompts() bool { return l != nil && l.prompts }
+
 // Close writes what waits for the table of all nodes, and waits a few seconds for that. The log may
 // not be used afterwards.
 func (l *Log) Close() {

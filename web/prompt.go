@@ -202,7 +202,7 @@ func barsOf(terms []rank.Term) []bar {
 			continue
 		}
 		b := bar{
-			Name: termName(t.Name), Detail: fmt.Sprintf("%s: %.3g × %.3g", t.Name, t.Value, t.Weight), Value: fmt.Sprintf("%+.2f", value),
+			Name: termName(t.Name), Detail: fmt.Sprintf("%s: %.2f × %.2f", t.Name, t.Value, t.Weight), Value: fmt.Sprintf("%+.2f", value),
 			Middle: middle, X: middle, Width: width(math.Abs(value)/longest) * (100 - middle) / 100, Against: value < 0,
 		}
 		if b.Against {

@@ -55,6 +55,10 @@ type Suggestion struct {
 	Load    string `json:"load,omitempty"`
 	LoadsID string `json:"loads_id,omitempty"`
 
+	Follows   bool    `json:"follows,omitempty"`   // the skills are for the prompt together with the Earlier one
+	Demand    float64 `json:"demand,omitempty"`    // the probability that the prompt wants a skill, for which Threshold was enough
+	Threshold float64 `json:"threshold,omitempty"` //
+
 	Heeds bool `json:"heeds_switches,omitempty"` // the server knows Prompt.Switches
 
 	// AsOf is the time of the catalog's state from which the answer is, if the server cannot

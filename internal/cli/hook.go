@@ -38,8 +38,10 @@ SessionStart follows a compaction, it forgets them.
 
 A session is not offered a skill twice, unless it is much more relevant later. A
 short prompt that finds nothing is taken together with the last one that was
-offered something. What is remembered of a session lies in $REPERTOIRE_STATE, or
-the folder repertoire in your state folder, for a day.
+offered something, if it goes on with that ("and the other file") and is no task
+of its own ("and make the tests pass"). "skills why --last" says why a session
+was offered what it was. What is remembered of a session lies in
+$REPERTOIRE_STATE, or the folder repertoire in your state folder, for a day.
 
 Pinned skills of an agent are listed at the first prompt of a session. With
 --mcp-server the answer tells the model to load skills with the tool read_skill
@@ -124,6 +126,7 @@ func (r *hookRun) answer(ctx context.Context, call hook.Call) error {
 	deadline, tried := trial.Deadline(mode, own)
 	if tried {
 		call.Deadline, call.Index, call.Usage = deadline, nil, nil
+		call.Sessions, _ = call.StateDir() // without one there are no sessions
 		call.StateDir = func() (string, error) { return "", nil }
 	}
 	if !r.verbose && !tried {

@@ -61,7 +61,7 @@ func TestRerank(t *testing.T) {
 	}
 	const prompt = "feed or fetch"
 	for _, step := range []struct{ server, deadline, best, mode, why string }{
-		{"work", "1m", "post", "text (no embedder), reranked", "reranker  0\n"},
+		{"work", "1m", "post", "text (no embedder), reranked", "reranker  0.00\n"},
 		{"refuse", "1m", "cat", "text (no embedder), reranker failed", ": no such key (no key was sent: name its variable)"},
 		{"sleep", "100ms", "cat", "text (no embedder), reranker timed out", "did not answer within 100ms"},
 	} {

@@ -27,9 +27,12 @@ prints just the text that the model is told.
 Without CLIENT it is the first client whose hook is set up. The first argument
 is the name of a client only if another one follows: put a prompt in quotes.
 With - the prompt is read from standard input. A trial is no session and counts
-as no use; it starts no index. Flags of this command come after those of the
-hook. The exit status is 1 if the hook cannot be run, fails, is late, or has no
-complete index; with --skill, if a file of evals cannot be used.
+as no use; it starts no index. With --session, the prompt is asked in a session
+that a client has, as the hook would there: without what the session was offered
+before, and a follow-up with the prompt before it. The session stays as it is.
+Flags of this command come after those of the hook. The exit status is 1 if the
+hook cannot be run, fails, is late, or has no complete index; with --skill, if a
+file of evals cannot be used.
 
 With --skill, try asks each prompt of the skill's evals instead: is the skill
 offered, lost to another one, or is the prompt below the rate, that is, does it
@@ -42,6 +45,8 @@ all skills.
   set_up     whether its hook is in its settings, then in file, as command;
              gone: the program of the command does not exist
   prompt     the prompt
+  session    in which it was asked, if any
+  follows    the skills are for it together with the prompt before it
   outcome    offered, nothing, not built (there is no complete index) or failed
   text       what the model is told, with tokens, their estimated number
   skills     a list of id, name, probability, path, pinned, required_by
@@ -52,7 +57,8 @@ all skills.
   problems   what the hook warned of
   nearest    if no skill is offered: a list of id, probability, missing (words
              of the prompt that are nowhere in the skill), body_only (words that
-             only its instructions have)
+             only its instructions have), advice (words that its description
+             needs), known (it fits, and the session was offered it before)
   background prompts that need no skill: prompts (how many were ranked in this
              catalog), higher (how many score higher), missing (why none)
   and mode, partial, unread, kind, demand, threshold and disturb as
@@ -68,6 +74,7 @@ prompts that fail), unusable (path, line, reason) and
 type tryFlags struct {
 	skill    string
 	text     bool
+	session  string        // "" means a new one
 	deadline time.Duration // 0 means the deadline of the hook
 }
 
@@ -89,6 +96,7 @@ func newTryCommand(e env) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.skill, "skill", "", "try the prompts in the evals of the skill `name`")
 	cmd.Flags().DurationVar(&f.deadline, "deadline", 0, "answer within this `time` instead of the deadline of the hook")
+	cmd.Flags().StringVar(&f.session, "session", "", "ask in "+sessionHelp)
 	cmd.Flags().BoolVar(&f.text, "raw", false, "print only the text that the model is told")
 	return cmd
 }
@@ -100,8 +108,8 @@ func (f *tryFlags) args(cmd *cobra.Command, args []string) error {
 		return &usageError{cmd.CommandPath(), errors.New("--skill is empty")}
 	case f.deadline < 0:
 		return &usageError{cmd.CommandPath(), errors.New("--deadline is more than 0")}
-	case f.skill != "" && (len(args) > 0 || f.text):
-		return &usageError{cmd.CommandPath(), errors.New("--skill takes its prompts from the evals of the skill, so leave PROMPT and --raw out")}
+	case f.skill != "" && (len(args) > 0 || f.text || f.session != ""):
+		return &usageError{cmd.CommandPath(), errors.New("--skill takes its prompts from the evals of the skill, so leave PROMPT, --raw and --session out")}
 	case f.skill == "" && len(args) == 0:
 		return &usageError{cmd.CommandPath(), fmt.Errorf("PROMPT is missing. Usage: %s", cmd.UseLine())}
 	}
@@ -125,11 +133,18 @@ func runTry(ctx context.Context, s *session, args []string, f tryFlags) error {
 	if h.Ignored != nil {
 		s.note("the flags of the hook in %s are left out: %v", h.Registered.File, h.Ignored)
 	}
+	if f.session != "" {
+		in, err := remembered(f.session)
+		if err != nil {
+			return err
+		}
+		f.session = in.ID
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	r, err := trial.Run(ctx, trial.Options{Env: env, Hook: h, Prompt: prompt, Dir: dir, Flags: env.Flags, Deadline: f.deadline})
+	r, err := trial.Run(ctx, trial.Options{Env: env, Hook: h, Prompt: prompt, Dir: dir, Flags: env.Flags, Deadline: f.deadline, Session: f.session})
 	if err != nil {
 		return err
 	}

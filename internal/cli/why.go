@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/figures"
+	sessions "github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
@@ -25,7 +27,16 @@ prompt that wants no skill,
 and the probability that the prompt wants any: the log odds ("demand") are the
 sum of what speaks for and against it. It also says which command or environment
 variable the skill needs and lacks, and which skills require it if it is offered
-though the prompt does not want it.
+though the prompt does not want it. The verdict comes first, then what would
+change it, then words, then figures. The words of the advice are rare in this
+catalog, and in the language of the skill.
+
+With --last, why says what the hook has offered in the newest session of this
+project, the newest answer first, up to 8 of them: which skills, how likely each
+was, the words and figures that counted, and whether the prompt before counted
+too, as for "and the other file". --session takes another session. The text of
+prompts is kept of the last one only, unless the log of usage keeps prompts
+("usage" in the configuration).
 
 --json prints the object of "search --json" for the skill, with prompt, stale,
 partial, unread, as_of, mode, kind (of the prompt, as in "search --json"),
@@ -37,18 +48,32 @@ disturb (as in "search --json"),
 background (the number of prompts that need no skill and were ranked in this
 catalog, how many of them score higher than this one, and as missing why there
 are none), demand_terms (the log odds of demand as a sum, each with name, value
-and weight), and rerank_error when a reranker failed.`
+and weight), and rerank_error when a reranker failed. With --last it prints an
+object with session, dir and answers: time, prompt, follows (the prompt before
+counted too, of the time earlier), demand, threshold and skills (id,
+probability, matched words by field, trigger, terms, required_by).`
 
 func newWhyCommand(e env) *cobra.Command {
-	return &cobra.Command{
-		Use:               "why NAME PROMPT… | NAME -",
+	var last lastOffers
+	ask := e.onPrompt(1, freshen, runWhy)
+	cmd := &cobra.Command{
+		Use:               "why NAME PROMPT… | NAME - | --last [N]",
 		Short:             "Explain why a skill is or is not offered for a prompt",
 		Long:              whyHelp,
-		Example:           "  skills why pdf-forms \"fill in the W-9\"\n  skills --agent reviewer why code-review - < prompt.txt",
-		Args:              args(2, -1),
+		Example:           "  skills why pdf-forms \"fill in the W-9\"\n  skills --agent reviewer why code-review - < prompt.txt\n  skills why --last 3",
+		Args:              last.args,
 		ValidArgsFunction: e.first(skillNames),
-		RunE:              e.onPrompt(1, freshen, runWhy),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("last") {
+				return runWhyLast(e.session(cmd).screen, &last)
+			}
+			return ask(cmd, args)
+		},
 	}
+	cmd.Flags().IntVar(&last.most, "last", 0, "say why the last `N` answers of a session offered what they did (default 8)")
+	cmd.Flags().Lookup("last").NoOptDefVal = strconv.Itoa(sessions.MaxLast)
+	cmd.Flags().StringVar(&last.session, "session", newestSession, sessionHelp)
+	return cmd
 }
 
 func runWhy(ctx context.Context, s *session, c *catalog, args []string) error {
@@ -59,7 +84,7 @@ func runWhy(ctx context.Context, s *session, c *catalog, args []string) error {
 	}
 	if s.json {
 		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: c.rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
-			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...), Advice: append([]string{}, e.Advice(prompt)...), Ignored: e.Ignored,
+			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...), Advice: append([]string{}, e.Advice()...), Ignored: e.Ignored,
 			Background: background{e.Background.Prompts, e.Background.Higher, e.Background.Missing},
 			Filter:     e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
 		if e.RerankError != nil {
@@ -70,11 +95,11 @@ func runWhy(ctx context.Context, s *session, c *catalog, args []string) error {
 	return s.printText(explain(e, prompt))
 }
 
-// addends writes terms as a sum: " = a 1.000 × 2 + b …".
+// addends writes terms as a sum: " = a 1.00 × 2 + b …".
 func addends(terms []rank.Term) string {
 	sep, sum := " = ", ""
 	for _, t := range terms {
-		sum += fmt.Sprintf("%s%s %.3f × %g", sep, t.Name, t.Value, t.Weight)
+		sum += fmt.Sprintf("%s%s %.2f × %g", sep, t.Name, t.Value, math.Round(100*t.Weight)/100)
 		sep = " + "
 	}
 	return sum
@@ -118,6 +143,14 @@ func explain(e repertoire.Explanation, prompt string) string {
 		}
 	}
 	say("%s: %s", e.ID, e.Verdict)
+	if advice := e.Advice(); len(advice) > 0 {
+		say("If it should be offered, its description needs words such as: %s", strings.Join(advice, ", "))
+	}
+	list("in name", e.Matched.Name)
+	list("in description", e.Matched.Description)
+	list("in tags", e.Matched.Tags)
+	list("in body", e.Matched.Body)
+	list("not in it", e.Missing)
 	for _, s := range e.Switched {
 		say("  client    %s", s)
 	}
@@ -130,7 +163,7 @@ func explain(e repertoire.Explanation, prompt string) string {
 		}
 		say("  rank      %d of %d%s", e.Rank, e.Of, behind)
 	}
-	say("  score     %.3f%s", e.Score, addends(e.Terms))
+	say("  score     %.2f%s", e.Score, addends(e.Terms))
 	say("  wanted    %s likely", figures.Percent(e.Probability))
 	if d := e.Demand; len(d.Terms) > 0 {
 		likely, threshold := figures.Percents(d.Probability, e.Threshold)
@@ -155,17 +188,9 @@ func explain(e repertoire.Explanation, prompt string) string {
 	}
 	switch {
 	case e.RerankScore != nil:
-		say("  reranker  %.4g", *e.RerankScore)
+		say("  reranker  %.2f", *e.RerankScore)
 	case e.RerankError != nil:
 		say("  reranker  %v", e.RerankError)
-	}
-	list("in name", e.Matched.Name)
-	list("in description", e.Matched.Description)
-	list("in tags", e.Matched.Tags)
-	list("in body", e.Matched.Body)
-	list("not in it", e.Missing)
-	if advice := e.Advice(prompt); len(advice) > 0 {
-		say("If it should be offered, its description needs words such as: %s", strings.Join(advice, ", "))
 	}
 	return b.String()
 }

@@ -49,6 +49,8 @@ type Call struct {
 	// StateDir returns the folder of the log and of what sessions were told; "" means that
 	// nothing is remembered.
 	StateDir func() (string, error)
+	// Sessions is the state folder whose sessions are read, and stay as they are, where StateDir is "".
+	Sessions string
 
 	// Ask asks a server; nil means that there is none. The catalog of this machine answers
 	// if the server does not.
@@ -235,7 +237,7 @@ func (r *run) prepare() {
 	if err != nil {
 		r.log.Warn("nothing is remembered", "error", err)
 	}
-	r.memory = session.New(r.state, session.Options{Logger: r.log})
+	r.memory = session.New(cmp.Or(r.state, r.Sessions), session.Options{Logger: r.log, Frozen: r.state == ""})
 }
 
 func (r *run) answer(ctx context.Context, data []byte) ([]byte, error) {
@@ -343,7 +345,8 @@ func (r *run) text(ctx context.Context, e *event.Event) (string, error) {
 	if r.markdown() {
 		budget.Format = contextprovider.Markdown
 	}
-	block, err := r.memory.Suggest(ctx, c, session.Prompt{Session: e.Session, Turn: e.Turn, Text: e.Prompt}, budget, agent)
+	p := session.Prompt{Session: e.Session, Turn: e.Turn, Text: e.Prompt, Dir: r.dir, Keep: r.Usage != nil && r.Usage(r.dir).Prompts()}
+	block, err := r.memory.Suggest(ctx, c, p, budget, agent)
 	if err != nil {
 		return "", err
 	}

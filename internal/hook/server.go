@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -39,7 +40,7 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 	if p.Text = e.Prompt; r.markdown() {
 		p.Format = string(contextprovider.Markdown)
 	}
-	err = r.memory.Ask(ctx, session.Prompt{Session: e.Session, Turn: e.Turn, Text: e.Prompt}, func(h session.History) (got session.Answer, err error) {
+	err = r.memory.Ask(ctx, session.Prompt{Session: e.Session, Turn: e.Turn, Text: e.Prompt, Dir: r.dir}, func(h session.History) (got session.Answer, err error) {
 		p.Earlier, p.Known = h.Prompts, h.Offers
 		s, err := r.ask(ctx, p)
 		if err != nil {
@@ -50,9 +51,10 @@ func (r *run) asked(ctx context.Context, e *event.Event) (text string, err error
 			return got, err
 		}
 		text = r.withOwn(ctx, s, text, e.Room())
-		got.Offers = s.Skills
+		got.Offers, got.Why = s.Skills, session.Offered{Follows: s.Follows, Demand: s.Demand, Threshold: s.Threshold}
 		for i := range got.Offers {
 			got.Offers[i].Digest = "" // the server knows it
+			got.Why.Skills = append(got.Why.Skills, session.Reason{ID: cmp.Or(s.Skills[i].ID, s.Skills[i].Name), Probability: s.Skills[i].Probability})
 		}
 		return got, nil
 	})

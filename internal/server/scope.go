@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func (s *Server) noteUse(e usage.Event) {
 
 func (s *Server) suggest(ctx context.Context, p mcpserver.Prompt, scope *repertoire.Agent) (repertoire.Block, error) {
 	budget := repertoire.Budget{Server: mcpserver.DefaultName, ListPinned: true}
-	about := session.Prompt{Session: p.Session, Text: p.Text, Client: p.Client}
+	about := session.Prompt{Session: p.Session, Text: p.Text, Client: p.Client, Dir: cmp.Or(p.Dir, s.opts.Dir), Keep: s.opts.Usage.Prompts()}
 	if p.Client != "" && p.Session != "" { // the session belongs to the path on which it began
 		about.Session = fmt.Sprintf("%q %s", nameOf(scope), p.Session)
 	}

@@ -45,12 +45,15 @@ func (m *Memory) open(ctx context.Context, session string) (*state, func()) {
 	if m.dir == "" || session == "" {
 		return new(state), func() {}
 	}
+	name := filepath.Join(m.dir, hash(session)+suffix)
+	if m.frozen {
+		return m.read(name), func() {}
+	}
 	lock, err := m.lock(ctx, session)
 	if err != nil {
 		m.log.Warn("session is not remembered", "error", err)
 		return new(state), func() {}
 	}
-	name := filepath.Join(m.dir, hash(session)+suffix)
 	s := m.read(name)
 	s.write = func(data []byte) error { return atomicfile.Write(m.disk, name, data) }
 	return s, func() { lock.Close() }
@@ -91,13 +94,8 @@ func (m *Memory) lock(ctx context.Context, session string) (*flock.Flock, error)
 
 // read reads the file of a session. A damaged or too large file counts as absent.
 func (m *Memory) read(name string) *state {
-	s := new(state)
-	info, err := os.Stat(name)
-	if err != nil || info.Size() > maxFile || m.olderThan(expired, info) {
-		return s
-	}
-	data, err := os.ReadFile(name)
-	if err != nil || json.Unmarshal(data, s) != nil {
+	s, err := m.load(name)
+	if err != nil {
 		return new(state)
 	}
 	return s
@@ -126,7 +124,7 @@ func (m *Memory) save(s *state) {
 
 // Sweep removes expired sessions, unless some process did so within the last hour.
 func (m *Memory) Sweep() {
-	if m.dir == "" {
+	if m.dir == "" || m.frozen {
 		return
 	}
 	mark, now := filepath.Join(m.dir, swept), m.now()

@@ -39,6 +39,7 @@ func (m *Memory) Ask(ctx context.Context, p Prompt, ask func(History) (Answer, e
 	if err != nil {
 		return err
 	}
+	s.keep(&p, got.Why, m.now())
 	s.note(p, got)
 	m.save(s)
 	return nil
@@ -47,4 +48,5 @@ func (m *Memory) Ask(ctx context.Context, p Prompt, ask func(History) (Answer, e
 // An Answer is what a session remembers of the answer to a prompt.
 type Answer struct {
 	Offers []api.Offer // the skills that were offered
+	Why    Offered     // without a time
 }

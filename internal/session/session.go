@@ -35,15 +35,17 @@ type Options struct {
 	Now    func() time.Time // the clock; nil means time.Now
 	Logger *slog.Logger     // gets the reasons why something is not remembered; nil means no messages
 	Disk   atomicfile.Disk  // where files are written; nil means atomicfile.OS
+	Frozen bool             // what is remembered is read and stays as it is
 }
 
 // A Memory keeps in a folder which skills sessions were offered. Several goroutines and
 // processes may use it. If the folder cannot be used, nothing is remembered.
 type Memory struct {
-	dir  string
-	now  func() time.Time
-	log  *slog.Logger
-	disk atomicfile.Disk
+	dir    string
+	frozen bool
+	now    func() time.Time
+	log    *slog.Logger
+	disk   atomicfile.Disk
 
 	served served
 }
@@ -51,7 +53,7 @@ type Memory struct {
 // New returns the memory in the folder "sessions" of a state folder, which it makes when
 // it is needed. Without a state folder ("") the memory remembers nothing.
 func New(state string, o Options) *Memory {
-	m := &Memory{now: o.Now, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), disk: cmp.Or[atomicfile.Disk](o.Disk, atomicfile.OS{})}
+	m := &Memory{frozen: o.Frozen, now: o.Now, log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), disk: cmp.Or[atomicfile.Disk](o.Disk, atomicfile.OS{})}
 	if m.now == nil {
 		m.now = time.Now
 	}
@@ -75,6 +77,8 @@ type Prompt struct {
 	// the same turn is answered only once.
 	Turn string
 	Text string
+	Dir  string // the folder in which the client works; "" means that of this process
+	Keep bool   // the user wants prompts to be kept
 }
 
 const (
@@ -90,7 +94,7 @@ const (
 // Suggest returns the block for a prompt, and remembers which skills it offers. It
 // leaves out skills that the session was offered or has loaded before, unless they are
 // much more relevant now. If a short prompt finds nothing by itself, Suggest searches
-// again with the prompt before it that was offered something. It does not use Budget.Choose, and offers what is relevant.
+// again with the prompt before it that was offered something: see state.follows. It does not use Budget.Choose, and offers what is relevant.
 //
 // If another Suggest of the session is running, it waits for half of the time until the
 // deadline of ctx, without a deadline for a second, and then answers without memory.
@@ -106,6 +110,9 @@ func (m *Memory) Suggest(ctx context.Context, c Catalog, p Prompt, b contextprov
 		return block, err
 	}
 	steps.Done("block")
+	if len(block.Skills) > 0 {
+		s.keep(&p, reasonsOf(strings.Join(append(s.Prompts, p.Text), "\n"), &block), m.now())
+	}
 	s.record(p, block)
 	m.save(s)
 	steps.Done("session written")
@@ -127,8 +134,8 @@ func (s *state) suggest(ctx context.Context, c Catalog, text string, b contextpr
 		if err != nil {
 			return contextprovider.Block{}, err
 		}
-		if len(again.Skills) > 0 {
-			block = again
+		if len(again.Skills) > 0 && continues(text, &again.Skills[0]) {
+			block, block.Follows = again, true
 		}
 	}
 	return block, nil
@@ -146,7 +153,8 @@ func isShort(text string) bool {
 	}
 	terms := words.Terms(text)
 	slices.Sort(terms)
-	return len(slices.Compact(terms)) <= fewTerms
+	n := len(slices.Compact(terms))
+	return n <= fewTerms || n <= 2*fewTerms && goesOn(text) // stop words of other languages count
 }
 
 // Load remembers that a session has the instructions of a skill, given by its name or
@@ -168,7 +176,7 @@ func (m *Memory) Forget(ctx context.Context, session string, prompts bool) {
 	defer release()
 	s.Offers = nil
 	if prompts {
-		s.Prompts = nil
+		s.Prompts, s.Last = nil, nil
 	}
 	m.save(s)
 }
@@ -195,6 +203,10 @@ type state struct {
 	Offers  []api.Offer `json:"offers,omitempty"`
 	// Messages are hashes of the messages that First was asked about.
 	Messages []string `json:"messages,omitempty"`
+
+	Session string    `json:"session,omitempty"` // its ID
+	Dir     string    `json:"dir,omitempty"`     // its folder
+	Last    []Offered `json:"last,omitempty"`    // the last one is the newest
 
 	write func(data []byte) error // saves the state; nil means that it is not remembered
 }

@@ -28,6 +28,8 @@ type Result struct {
 	Command []string `json:"command,omitempty"` // of the hook
 	Gone    bool     `json:"gone,omitempty"`    // its program does not exist
 	Prompt  string   `json:"prompt"`
+	Session string   `json:"session,omitempty"` // in which it was asked
+	Follows bool     `json:"follows,omitempty"` // the skills are for it together with the prompt before it that was offered something
 
 	Outcome Outcome `json:"outcome"`
 	Text    string  `json:"text"`   // what the model is told; "" means nothing
@@ -87,6 +89,8 @@ type Near struct {
 	// BodyOnly are words of the prompt that its instructions have, but neither its name
 	// nor its description.
 	BodyOnly []string `json:"body_only"`
+	Known    bool     `json:"known,omitempty"` // it fits, and is left out because the session was offered it before
+	Advice   []string `json:"advice"`          // words that its description needs if it should be offered
 }
 
 // byServer is the Mode of what a server has answered.
@@ -117,7 +121,7 @@ func Report(ctx context.Context, w io.Writer, told hook.Result, value string, de
 	case b != nil:
 		r.addBlock(b)
 	case told.Server != nil:
-		r.Outcome, r.Mode, r.Kind = Nothing, byServer, told.Server.Because
+		r.Outcome, r.Mode, r.Kind, r.Follows = Nothing, byServer, told.Server.Because, told.Server.Follows
 		for _, s := range told.Server.Skills {
 			r.Skills = append(r.Skills, Offer{ID: s.ID, Name: s.Name, Probability: figures.Rounded(s.Probability), Path: s.Location})
 		}
@@ -133,6 +137,7 @@ func Report(ctx context.Context, w io.Writer, told hook.Result, value string, de
 
 // addBlock adds what a block follows from.
 func (r *report) addBlock(b *repertoire.Block) {
+	r.Follows = b.Follows
 	r.Outcome, r.Omitted, r.InScope, r.Part = Nothing, b.Omitted, b.Ranking.Skills, search.PartOf(b.Unread)
 	r.Mode, r.Kind, r.Demand, r.Threshold = b.Mode, b.Kind, figures.Rounded(b.Demand.Probability), figures.Rounded(b.Threshold)
 	r.Background = &Background{b.Background.Prompts, b.Background.Higher, b.Background.Missing}
@@ -191,7 +196,7 @@ func (r *report) explain(ctx context.Context, prompt string, open Open) error {
 
 // nearOf takes over what is said of a skill.
 func nearOf(prompt string, e repertoire.Explanation) Near {
-	return Near{e.ID, figures.Rounded(e.Probability), spelled(prompt, e.Absent), spelled(prompt, e.BodyOnly())}
+	return Near{e.ID, figures.Rounded(e.Probability), spelled(prompt, e.Absent), spelled(prompt, e.BodyOnly()), e.Relevant, append([]string{}, e.Advice()...)}
 }
 
 func spelled(prompt string, terms []string) []string {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/internal/figures"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -68,6 +67,9 @@ func (s *sayer) hook(r *Trial) {
 }
 
 func (s *sayer) offered(r *Trial) {
+	if r.Follows {
+		s.line("The prompt finds nothing by itself; together with the prompt before it that was offered something:")
+	}
 	s.line("The model is told of %s, in %s (%s).", figures.Count(len(r.Skills), "skill"), figures.Count(r.Tokens, "token"), r.pace())
 	width := 0
 	for _, o := range r.Skills {
@@ -97,26 +99,32 @@ func (s *sayer) nothing(r *Trial) {
 	case r.InScope == 0:
 		s.line("The model is told nothing: there are no skills here (%s).", r.pace())
 		return
+	case len(r.Nearest) > 0 && r.Nearest[0].Known:
+		s.line("The model is told nothing new: what fits was offered in this session before (%s).", r.pace())
 	case r.InScope == 1:
 		s.line("The model is told nothing: the only skill does not stand out (%s).", r.pace())
 	default:
 		s.line("The model is told nothing: none of %s stands out (%s).", figures.Count(r.InScope, "skill"), r.pace())
 	}
-	s.threshold(r)
+	if len(r.Nearest) == 0 || !r.Nearest[0].Known {
+		s.threshold(r)
+	}
 	if len(r.Nearest) == 0 {
 		return
 	}
 	s.line("Nearest:")
 	for _, n := range r.Nearest {
 		line := fmt.Sprintf("%s, %s likely", n.ID, figures.Percent(n.Probability))
-		if len(n.Missing) > 0 {
+		if n.Known {
+			line += "; it fits, and this session was offered it before"
+		} else if len(n.Missing) > 0 {
 			line += "; not in it: " + strings.Join(n.Missing, " ")
 		}
 		s.line("  %s", line)
 	}
 	first := r.Nearest[0]
-	if telling := words.Telling(append(first.BodyOnly, first.Missing...)); first.Probability >= likely && len(telling) > 0 {
-		s.line("If %s should fit, its description needs words such as: %s.", first.ID, strings.Join(telling, ", "))
+	if first.Probability >= likely && len(first.Advice) > 0 {
+		s.line("If %s should fit, its description needs words such as: %s.", first.ID, strings.Join(first.Advice, ", "))
 	}
 }
 

@@ -35,6 +35,7 @@ type Options struct {
 	Dir      string        // the working folder, absolute
 	Flags    []string      // which follow those of the hook
 	Deadline time.Duration // 0 means the deadline of the hook
+	Session  string        // in which the prompt is asked, as it is remembered; "" means a new one
 }
 
 // A Trial is a result with what is said of it.
@@ -61,7 +62,7 @@ func Run(ctx context.Context, o Options) (*Trial, error) {
 		}
 	}
 	t := &Trial{a.report, o.Hook}
-	t.Prompt, t.Text, t.Tokens, t.Late, t.DeadlineMS = o.Prompt, a.told, words.Tokens(a.told), late, figures.Milliseconds(deadline)
+	t.Session, t.Prompt, t.Text, t.Tokens, t.Late, t.DeadlineMS = o.Session, o.Prompt, a.told, words.Tokens(a.told), late, figures.Milliseconds(deadline)
 	if !o.Hook.Any {
 		t.Client = o.Hook.Client.Name
 	}
@@ -87,7 +88,7 @@ func Run(ctx context.Context, o Options) (*Trial, error) {
 func (o *Options) call(ctx context.Context, deadline time.Duration) (*call, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(patience, deadline)+limit)
 	defer cancel()
-	e := event.Event{Kind: client.Prompt, Prompt: o.Prompt, Session: "trial", Turn: "1", Dir: o.Dir}
+	e := event.Event{Kind: client.Prompt, Prompt: o.Prompt, Session: cmp.Or(o.Session, "trial"), Turn: "1", Dir: o.Dir}
 	a, err := callHook(ctx, o.Env, o.Hook.Client, o.Hook.run, e, deadline.String()+explained, o.Flags)
 	switch {
 	case err != nil:
