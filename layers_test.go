@@ -67,7 +67,7 @@ var layers = map[string][]string{
 	"install/git":         {"skill", "internal/regular", "internal/words", "internal/tidy"},
 	"install/remote":      {"skill", "source", "install/git", "install/unpack", "internal/atomicfile", "internal/regular", "internal/tidy", "internal/endpoint"},
 	"install/unpack":      {"skill", "internal/regular", "internal/tidy"},
-	"internal/evals":      {"contextprovider", "search", "skill", "internal/words", "internal/figures"},
+	"internal/evals":      {".", "contextprovider", "embed", "internal/config", "internal/scratch", "internal/tidy", "source", "search", "skill", "internal/words", "internal/figures"},
 	"internal/hook":       {".", "contextprovider", "internal/api", "internal/client", "internal/endpoint", "internal/hook/event", "internal/session", "internal/slots", "internal/steps", "internal/tidy", "search", "usage"},
 	"internal/hook/event": {"internal/client", "internal/intent", "internal/lazyregexp"},
 	"internal/serve":      {},

@@ -34,7 +34,7 @@ const (
 )
 
 // A Catalog is a corpus, indexed in a temporary file by the code that indexes
-// real skills.
+// real skills, or the catalog of a room.
 type Catalog struct {
 	Skills int
 	Tokens int // of all names and descriptions
@@ -42,8 +42,9 @@ type Catalog struct {
 	dir    string // "" when closed
 	store  store.Store
 	index  *index.Index
-	search *search.Searcher
-	ids    map[string]string // of documents, by folder
+	search contextprovider.Catalog
+	agent  *search.Agent     // who asks; nil means the whole catalog
+	ids    map[string]string // of documents, by the ID of the skill
 	names  map[string]bool   // keys of names that are taken, see words.NameKey
 	named  map[string]string // names in the catalog, by document
 	err    error             // the error at which the corpus ended; nil means none
@@ -72,6 +73,9 @@ const unhurried = time.Minute
 // name. In a corpus several skills may have the same name, in a catalog not: the second
 // skill is renamed "name-2", and so on.
 func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err error) {
+	if d.room != nil {
+		return opened(ctx, d.room)
+	}
 	s = cmp.Or(s, new(Setup))
 	c := &Catalog{ids: make(map[string]string), names: make(map[string]bool), named: make(map[string]string)}
 	if c.dir, err = os.MkdirTemp("", "repertoire-bench-"); err != nil {
@@ -99,8 +103,9 @@ func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err erro
 	}
 	_, opts.Inline = embedder.(*static.Embedder) // without a deadline, as in a real catalog
 	c.index = index.New(c.store, embedder, &index.Options{Path: path, Contextual: opts.Contextual})
-	c.search = search.New(c.index, c.store, embedder, opts)
-	if err := c.fill(ctx, d, s); err != nil {
+	x := search.New(c.index, c.store, embedder, opts)
+	c.search = x
+	if err := c.fill(ctx, d, s, x.Calibrator(nil)); err != nil {
 		return nil, err
 	}
 	return c, c.check(d)
@@ -129,9 +134,9 @@ func (c *Catalog) Search(ctx context.Context, q search.Query) (search.Answer, []
 func (c *Catalog) idsOf(hits []search.Hit, wanted ...string) []string {
 	ids := make([]string, len(hits))
 	for i, h := range hits {
-		ids[i] = c.ids[h.Dir()]
+		ids[i] = c.ids[h.ID]
 		for _, e := range h.Copies {
-			if id := c.ids[e.Dir()]; slices.Contains(wanted, id) && !slices.Contains(wanted, ids[i]) {
+			if id := c.ids[e.ID]; slices.Contains(wanted, id) && !slices.Contains(wanted, ids[i]) {
 				ids[i] = id
 			}
 		}
@@ -139,7 +144,7 @@ func (c *Catalog) idsOf(hits []search.Hit, wanted ...string) []string {
 	return ids
 }
 
-func (c *Catalog) fill(ctx context.Context, d *Dataset, s *Setup) error {
+func (c *Catalog) fill(ctx context.Context, d *Dataset, s *Setup, by *search.Calibrator) error {
 	report, err := c.index.Sync(ctx, store.Source{Label: d.Name}, c.refs(d.Corpus, s.Indexed))
 	if err := errors.Join(c.err, err); err != nil {
 		return err
@@ -148,7 +153,7 @@ func (c *Catalog) fill(ctx context.Context, d *Dataset, s *Setup) error {
 	if err := errors.Join(c.index.Embed(ctx, s.Embedded), c.index.Contextual.Embed(ctx, s.Embedded), c.index.Publish(ctx, true)); err != nil {
 		return err
 	}
-	if err := c.index.Calibrate(ctx, c.search.Calibrator(nil)); err != nil {
+	if err := c.index.Calibrate(ctx, by); err != nil {
 		return err
 	}
 	return c.countTokens(ctx)
@@ -179,9 +184,8 @@ func (c *Catalog) refs(docs iter.Seq2[Document, error], indexed func()) iter.Seq
 
 func (c *Catalog) ref(d Document) *skill.Ref {
 	dir := fmt.Sprintf("%07d", len(c.ids))
-	c.ids[dir] = d.ID
 	d.Skill.Name = freeName(c.names, d.Skill.Name)
-	c.named[d.ID] = d.Skill.Name
+	c.ids[d.Skill.Name], c.named[d.ID] = d.ID, d.Skill.Name
 	d.Skill.Path, d.Skill.Location = dir+"/SKILL.md", "skills/"+d.Skill.Name+"/SKILL.md"
 	return &skill.Ref{Path: d.Skill.Path, Load: func() (*skill.Skill, error) { return d.Skill, nil }}
 }
@@ -211,7 +215,7 @@ func (c *Catalog) check(d *Dataset) error {
 // descriptions. It counts 500 skills at a time to save memory.
 func (c *Catalog) countTokens(ctx context.Context) error {
 	const part = 500
-	list, err := c.search.List(ctx, nil, &search.ListOptions{Person: true})
+	list, err := c.search.List(ctx, c.agent, &search.ListOptions{Person: true})
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -67,7 +68,7 @@ type Dataset struct {
 	Name    string
 	Queries []Query
 	Corpus  iter.Seq2[Document, error] // each use reads it again; it ends at an error
-	beside  bool                       // the prompts stand beside the skills, see FromEvals
+	room    *evals.Room                // in which it is measured, see FromEvals; nil means that Corpus is indexed
 	labels  []label                    // for the check that the corpus has these skills
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
@@ -40,6 +41,7 @@ type Mixture struct {
 // NewMixture mixes the skills of a corpus into a set, see ReadCorpus.
 func NewMixture(d *Dataset, others iter.Seq2[Document, error]) *Mixture {
 	m := &Mixture{Dataset: *d}
+	m.room = nil
 	m.Corpus = func(yield func(Document, error) bool) {
 		m.used, m.leftOut = 0, 0
 		alike := make(map[string]bool)
@@ -125,7 +127,7 @@ func Distract(ctx context.Context, c *Catalog, m *Mixture, s *Set, opts *Options
 }
 
 // first returns the rank of the first wanted skill.
-func (c *Catalog) first(ctx context.Context, s *search.Searcher, q *Query) (int, error) {
+func (c *Catalog) first(ctx context.Context, s contextprovider.Catalog, q *Query) (int, error) {
 	answer, err := s.Search(ctx, search.Query{Text: q.Text, Limit: depth})
 	if ranks := ranksOf(c.idsOf(answer.Hits, q.Wanted...), q.Wanted); len(ranks) > 0 {
 		return ranks[0], err

@@ -61,6 +61,7 @@ type Set struct {
 	Queries     []PromptResult `json:"queries"`
 	// Evals says how each prompt of FromEvals fares, see evals.Sort.
 	Evals []evals.Outcome `json:"evals,omitempty"`
+	Among *evals.Among    `json:"among,omitempty"` // of Evals
 }
 
 // A Part is the relevance over the prompts of one kind, language or style.

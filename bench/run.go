@@ -37,11 +37,11 @@ type Options struct {
 func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error) {
 	opts = cmp.Or(opts, new(Options))
 	queries := slices.Concat(d.Sample(opts.Limit, opts.Seed), c.known(d.nearMisses(opts.Limit, opts.Seed)), d.absent(opts.Limit, opts.Seed))
-	r := &runner{catalog: c, searcher: &searcher{Searcher: c.search}, modes: make(map[string]int)}
+	r := &runner{catalog: c, searcher: &searcher{Catalog: c.search, agent: c.agent, trial: d.room != nil}, modes: make(map[string]int)}
 	r.provider = contextprovider.New(r.searcher, nil) // nothing is pinned, so no file is read
 	// Search once before measuring, because the first search reads the catalog. It also
 	// tells which threshold holds.
-	first, err := c.search.Search(ctx, search.Query{Text: d.Name, Disturb: opts.Disturb, Threshold: opts.Threshold})
+	first, err := c.search.Search(ctx, search.Query{Agent: c.agent, Text: d.Name, Disturb: opts.Disturb, Threshold: opts.Threshold})
 	if err != nil {
 		return Set{}, err
 	}
@@ -68,8 +68,9 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 	slices.Sort(r.searcher.took)
 	s.Latency = Latency{P50: quantile(r.searcher.took, .5), P99: quantile(r.searcher.took, .99)}
 	s.Calibration = r.calibration()
-	if d.beside {
-		s.Evals, err = explain(ctx, c, d, answered, opts)
+	if d.room != nil {
+		s.Among = &d.room.Among
+		s.Evals, err = explain(ctx, d, answered, opts)
 	}
 	return s, err
 }
@@ -85,7 +86,9 @@ func (c *Catalog) known(near []Query) []Query {
 // A searcher keeps the answer that a block was made of. So one search gives both the
 // ranking and the block, and its time is the time that a prompt costs.
 type searcher struct {
-	*search.Searcher
+	contextprovider.Catalog
+	agent  *search.Agent // who asks; nil means the whole catalog
+	trial  bool          // see search.Query
 	answer search.Answer // of the last search
 	took   []float64     // of all searches, in milliseconds
 }
@@ -93,8 +96,12 @@ type searcher struct {
 func (s *searcher) Search(ctx context.Context, q search.Query) (search.Answer, error) {
 	q.Limit, q.Relevant = max(q.Limit, depth), false // the block itself leaves out what is not relevant
 	q.Person = true                                  // what only the user starts is judged by what a search finds
+	q.Trial = s.trial
+	if q.Agent == nil {
+		q.Agent = s.agent
+	}
 	start := time.Now()
-	answer, err := s.Searcher.Search(ctx, q)
+	answer, err := s.Catalog.Search(ctx, q)
 	s.took = append(s.took, milliseconds(time.Since(start)))
 	s.answer = answer
 	return answer, err
@@ -113,7 +120,8 @@ type runner struct {
 // leftOut asks the prompt that was answered last as if the skills that it needs were not there, nor
 // others of their families.
 func (r *runner) leftOut(ctx context.Context, q Query) (PromptResult, error) {
-	var out search.Agent
+	out := *cmp.Or(r.searcher.agent, new(search.Agent))
+	out.Exclude.Names = slices.Clone(out.Exclude.Names)
 	hide := func(name string) { out.Exclude.Names = append(out.Exclude.Names, literal.Replace(name)) }
 	for _, id := range q.Wanted {
 		hide(r.catalog.named[id])

@@ -98,8 +98,9 @@ func (o *offers) count(t *testing.T, list []Document, prompts map[string][]strin
 			}
 		}
 	}})
-	c.search.SetPolicy(&search.Policy{Triggers: map[string]string{"": "certain"}}, nil)
-	if err := c.index.Calibrate(t.Context(), c.search.Calibrator(nil)); err != nil {
+	x := c.search.(*search.Searcher)
+	x.SetPolicy(&search.Policy{Triggers: map[string]string{"": "certain"}}, nil)
+	if err := c.index.Calibrate(t.Context(), x.Calibrator(nil)); err != nil {
 		t.Fatal(err)
 	}
 	provider := contextprovider.New(c.search, nil)

@@ -90,8 +90,8 @@ func textOf(p *proposal.Shown) string {
 			fmt.Fprintf(&b, "- %s\n", line(f.String(), maxMessage))
 		}
 		if n := p.Check.Bench; n != nil {
-			fmt.Fprintf(&b, "Of its %d own prompts %d find it first (before: %d), and %d among the first three (before: %d).\n",
-				n.Prompts, n.After.Hit1, n.Before.Hit1, n.After.Hit3, n.Before.Hit3)
+			fmt.Fprintf(&b, "Of its %d own prompts %d find it first (before: %d), and %d among the first three (before: %d). Of its %d evals %d get what their author wants (before: %d).\n",
+				n.Prompts, n.After.Hit1, n.Before.Hit1, n.After.Hit3, n.Before.Hit3, n.Evals, n.After.Right, n.Before.Right)
 		}
 	}
 	for _, n := range p.Notes {

@@ -137,6 +137,8 @@ type Checked struct {
 // prompts are those in the skill's evals, and its description.
 type Bench struct {
 	Prompts int     `yaml:"prompts" json:"prompts"`
+	Evals   int     `yaml:"evals,omitempty" json:"evals"`           // prompts of the evals, also those that should not find it
+	Among   string  `yaml:"among,omitempty" json:"among,omitempty"` // how many skills they were asked among, in words
 	Before  Hits    `yaml:"before" json:"before"`
 	After   Hits    `yaml:"after" json:"after"`
 	Worse   []Worse `yaml:"worse,omitempty" json:"worse,omitempty"`
@@ -144,8 +146,9 @@ type Bench struct {
 
 // Hits count prompts.
 type Hits struct {
-	Hit1 int `yaml:"hit1" json:"hit1"` // the skill is found first
-	Hit3 int `yaml:"hit3" json:"hit3"` // it is among the first three
+	Hit1  int `yaml:"hit1" json:"hit1"`             // the skill is found first
+	Hit3  int `yaml:"hit3" json:"hit3"`             // it is among the first three
+	Right int `yaml:"right,omitempty" json:"right"` // of the evals: what "skills evals" calls right
 }
 
 // Worse is a prompt that finds the skill later than before. A rank of 0 means that it is not

@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/internal/figures"
+	"github.com/repertoire-skills/repertoire/internal/regular"
 )
 
 // benchHelp stands before the help of --speed.
@@ -31,8 +34,8 @@ as it is. A set is a folder with
                  relevance of 0 says that the skill is not wanted
 A set without corpus.jsonl is measured on the corpus that --corpus names. With
 --from-evals the set is made of your own catalog and of the prompts in the
-evals/*.json files beside its skills ("skills help evals" describes them), and
-each prompt is listed: offered, lost to another skill, or below the rate, with
+evals/*.json files beside its skills ("skills help evals" describes them and
+among which others they are asked), and each prompt is listed: offered, lost to another skill, or below the rate, with
 the words that the skill lacks. The skills with a prompt that does not get what
 its author wants come first. A terminal shows the first of these prompts, and
 all prompts with --all.
@@ -123,7 +126,9 @@ entries are neither better nor worse) or "nothing", then set, "better" or
                 prompt), lost_to, demand, threshold, missing (words of the
                 prompt that the skill lacks), verdict (why it is not offered),
                 by_search (only the user starts the skill, so that result says
-                what a search finds)
+                what a search finds), lost_to_invented (nobody has that skill)
+    among       of the evals: how many skills they were asked among, of the
+                catalog, of folders (--among of "evals") and invented
   mean      metrics, gate and figures at 3 and 5 % over the sets, each of which
             counts the same
   breakdown as of a set: means over the sets that have a part, if several do
@@ -143,6 +148,7 @@ type benchFlags struct {
 	limit           int
 	seed            uint64
 	fromEvals       bool
+	tried, among    []string // folders: whose evals are asked, nil means all; whose skills are there too
 	leaveOneOut     bool
 	gate            *evalsGate // nil means none
 	details, all    bool
@@ -204,7 +210,11 @@ func (b *benchFlags) check(json bool) error {
 	if err := b.speed.check(b); err != nil || b.speed.on {
 		return err
 	}
-	mode := unsetOrOneOf("mode", bench.Mode(b.mode), []bench.Mode{bench.Text, bench.Vector, bench.Hybrid})
+	modes := []bench.Mode{bench.Text, bench.Vector, bench.Hybrid}
+	if b.fromEvals { // a real catalog does not rank by vectors alone
+		modes = []bench.Mode{bench.Text, bench.Hybrid}
+	}
+	mode := unsetOrOneOf("mode", bench.Mode(b.mode), modes)
 	switch {
 	case len(b.datasets) == 0 && !b.fromEvals:
 		return errors.New("--dataset, --from-evals, --speed or --url is needed")
@@ -240,9 +250,18 @@ func runBench(ctx context.Context, s *session, b *benchFlags) error {
 		if err != nil {
 			return err
 		}
-		defer c.Close() // not sooner: the corpus is read while it is indexed
+		defer c.Close()
+		o := evals.Options{Folders: b.among}
+		if b.mode != "" || b.embedder != "" {
+			o.Embedder, o.Contextual = orNone(setup.Embedder), orNone(setup.Contextual)
+		}
+		room, err := s.openRoom(ctx, c, o)
+		if err != nil {
+			return err
+		}
+		defer room.Close()
 		var own *bench.Dataset
-		own, unusable, err = bench.FromEvals(ctx, c.Catalog, c.agent, func(err error) { s.note("%s", messageOf(err)) })
+		own, unusable, err = bench.FromEvals(ctx, room, b.isTried, func(err error) { s.note("%s", messageOf(err)) })
 		if err != nil {
 			return err
 		}
@@ -275,6 +294,18 @@ func runBench(ctx context.Context, s *session, b *benchFlags) error {
 		return err
 	}
 	return reportedIf(b.gate.judge(s, &out))
+}
+
+// isTried reports whether the evals of a skill are asked.
+func (b *benchFlags) isTried(e *repertoire.Entry) bool {
+	return b.tried == nil || slices.ContainsFunc(b.tried, func(folder string) bool { return regular.In(regular.Real(folder), regular.Real(e.Location)) })
+}
+
+func orNone(e embed.Embedder) embed.Embedder {
+	if e == nil {
+		return embed.None{}
+	}
+	return e
 }
 
 // benchSetup decides the mode and makes its embedder.

@@ -63,7 +63,7 @@ func printEvals(ui *screen, sets []bench.Set, all bool) error {
 			}
 			fmt.Fprintln(ui.stdout)
 		}
-		summary := evals.Summary(s.Evals)
+		summary := evals.Summary(s.Evals, *s.Among)
 		if len(shown) < len(s.Evals) {
 			summary += fmt.Sprintf(" --all lists all %d.", len(s.Evals))
 		}

@@ -151,14 +151,19 @@ func elsewhere(cfg repertoire.Config, err error) error {
 // only reports whether args are folders. If they are, the session looks into them and the roots of
 // --root, and nowhere else.
 func (s *session) only(args []string) bool {
+	folders := s.also(args)
+	s.onlyRoot = s.onlyRoot || folders
+	return folders
+}
+
+// also reports whether args are folders. If they are, the session looks into them first.
+func (s *session) also(args []string) bool {
 	for _, arg := range args {
 		if info, err := os.Stat(arg); err != nil || !info.IsDir() {
 			return false
 		}
 	}
-	if len(args) > 0 {
-		s.roots, s.onlyRoot = slices.Concat(args, s.roots), true
-	}
+	s.roots = slices.Concat(args, s.roots)
 	return len(args) > 0
 }
 

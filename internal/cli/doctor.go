@@ -55,8 +55,8 @@ finding; a rule that many skills break has one line for all of them. --all (or
   PATH:LINE: SEVERITY: MESSAGE [RULE] (HINT)
 
 With the names of skills it prints all findings about them. With folders it
-checks the skills in them instead, without the catalog and the key ignore, and
-tries the evals of these skills among themselves.
+checks the skills in them instead, without the catalog and the key ignore.
+Their evals are tried as by "skills evals FOLDER".
 --strict applies the Agent Skills specification to the letter, as its reference
 validator does: other clients may refuse what it reports.
 
@@ -134,7 +134,7 @@ func examineAll(ctx context.Context, s *session, args []string, strict, noIgnore
 		return err == nil || !errors.Is(err, fs.ErrNotExist)
 	}
 	if len(args) > 0 && slices.ContainsFunc(args, isFolder) {
-		r, err := doctor.Folders(ctx, args, strict, func(ctx context.Context) (*repertoire.Catalog, error) { return s.ofFolders(ctx, args) })
+		r, err := doctor.Folders(ctx, args, strict, func(ctx context.Context) (*repertoire.Catalog, error) { return s.withFolders(ctx, args) })
 		return r, err == nil && r.Skills == 1, err
 	}
 	r, skills, err := diagnose(ctx, s, strict, noIgnore)
@@ -158,24 +158,13 @@ func examineAll(ctx context.Context, s *session, args []string, strict, noIgnore
 	return r, len(args) > 0, err
 }
 
-// ofFolders opens a catalog of exactly the skills in folders, as somebody has it who installs
-// them: their triggers are evidence. Its threshold is measured, as that of "skills evals" is.
-func (s *session) ofFolders(ctx context.Context, folders []string) (*repertoire.Catalog, error) {
-	only := *s
-	only.only(folders)
-	cfg, err := only.readConfig(false)
+// withFolders opens the catalog with the skills in folders.
+func (s *session) withFolders(ctx context.Context, folders []string) (*repertoire.Catalog, error) {
+	with := *s
+	with.also(folders)
+	c, err := with.openFresh(ctx, freshen)
 	if err != nil {
 		return nil, err
-	}
-	p := *cmp.Or(cfg.Policy, new(repertoire.Policy))
-	p.Triggers = map[string]string{"": "evidence"}
-	cfg.Policy = &p
-	c, err := only.openWith(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	if err := cmp.Or(only.refresh(ctx, c, freshen), c.Owner().Embed(ctx, nil), c.Owner().Calibrate(ctx)); err != nil {
-		return nil, errors.Join(err, c.Close())
 	}
 	return c.Catalog, nil
 }

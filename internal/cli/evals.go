@@ -1,13 +1,19 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/repertoire-skills/repertoire/bench"
+	"github.com/repertoire-skills/repertoire/internal/evals"
+	"github.com/repertoire-skills/repertoire/internal/trial"
 )
 
 const evalsHelp = `Evals are prompts that the author of a skill writes to try it. They lie in JSON
@@ -23,14 +29,21 @@ similar ones. Here each of them is tried as if it were none.
 
   skills evals NAME           is the skill offered for each of its prompts?
   skills evals                the same for all skills, with measures
-  skills evals FOLDER         the same for the skills in a folder, and no others
-                              but those of --root
+  skills evals FOLDER         the same for the skills in a folder, as if they
+                              were in your catalog
   skills doctor NAME          where does another skill win a prompt? Also FOLDER
+
+A skill that is alone is nearly always found, so prompts are asked among the
+skills of your catalog. If it has fewer than 100, 300 invented skills of many
+fields are there too, unless --among FOLDER brings others: the skills of a
+colleague, or a large collection. The last line says among how many. With
+--only-root --root FOLDER none of your own are there, so that the answer is the
+one of CI. "doctor" and the check of a proposal ask in the same way.
 
 Of a skill, and in what doctor says, phrases of prompts that fail are proposed
 as triggers ("skills help writing"). In your own folders a trigger offers its
-skill for certain, for those who install the skill it is evidence among other;
-what is measured of all skills, or of those in FOLDER, counts it as evidence.
+skill for certain, for those who install the skill it is evidence among other:
+so it counts here.
 
 The prompts that do not get what their author wants come first, the measures
 last. In CI, --min-offered .9 fails if fewer than 90 % of the prompts that need
@@ -61,11 +74,11 @@ func newEvalsCommand(e env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := e.session(cmd)
 			err := errors.Join(b.check(s.json), b.gate.check())
-			if s.only(args) {
-				args = nil
+			if s.also(args) {
+				b.tried, args = args, nil
 			}
 			cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-				if f.Changed && len(args) == 1 {
+				if f.Changed && f.Name != "among" && len(args) == 1 {
 					err = fmt.Errorf("--%s is for the evals of all skills; leave it or NAME out: there is no folder %s", f.Name, args[0])
 				}
 			})
@@ -73,7 +86,7 @@ func newEvalsCommand(e env) *cobra.Command {
 			case err != nil:
 				return &usageError{cmd.CommandPath(), err}
 			case len(args) == 1:
-				return orFolder(trySkill(cmd.Context(), s, args[0]))
+				return orFolder(trySkill(cmd.Context(), s, args[0], b.among))
 			}
 			if err = runBench(cmd.Context(), s, &b); none && errors.Is(err, bench.ErrNoEvals) {
 				s.note("%v", err)
@@ -83,8 +96,9 @@ func newEvalsCommand(e env) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
+	f.StringArrayVar(&b.among, "among", nil, "ask among the skills in this `folder` too (repeatable)")
 	f.BoolVar(&b.all, "all", false, "list on a terminal too how each prompt fares")
-	f.StringVar(&b.mode, "mode", "", "rank by text, vector or hybrid")
+	f.StringVar(&b.mode, "mode", "", "rank by text or hybrid")
 	f.StringVar(&b.compare, "compare", "", "compare with this `file`, written with --json")
 	b.gate.flags(f)
 	f.BoolVar(&none, "allow-none", false, "exit with 0 if no skill has evals")
@@ -148,4 +162,42 @@ func (g *evalsGate) judge(s *session, out *bench.Result) (failed bool) {
 		}
 	}
 	return failed || len(out.Unusable) > 0
+}
+
+// openRoom opens the catalog in which prompts of evals are asked.
+func (s *session) openRoom(ctx context.Context, c *catalog, o evals.Options) (*evals.Room, error) {
+	bar := s.progress("embedding", 1)
+	defer bar.done()
+	o.Agent, o.Step = c.agent, bar.set
+	return evals.Open(ctx, c.Catalog, o)
+}
+
+// trySkill asks the prompts of one skill, also among the skills of folders.
+func trySkill(ctx context.Context, s *session, name string, among []string) error {
+	c, err := s.openFresh(ctx, freshen)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := c.Lookup(ctx, name, c.agent); err != nil {
+		return err
+	}
+	room, err := s.openRoom(ctx, c, evals.Options{Folders: among})
+	if err != nil {
+		return err
+	}
+	defer room.Close()
+	tried, err := trial.RunSkill(ctx, room, name)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		err = s.printJSON(tried)
+	} else {
+		_, err = io.WriteString(s.stdout, tried.Say())
+		if slices.ContainsFunc(tried.Prompts, func(o evals.Outcome) bool { return !o.Right }) {
+			s.note("\"skills why %s PROMPT\" explains one of them; \"skills help writing\" says what to change", tried.ID)
+		}
+	}
+	return cmp.Or(err, reportedIf(len(tried.Unusable) > 0))
 }

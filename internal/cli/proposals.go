@@ -312,6 +312,9 @@ func printCheck(w io.Writer, c *proposal.Checked) {
 	}
 	fmt.Fprintf(w, "  found by its own prompts (%d): first %d, before %d; among the first three %d, before %d\n",
 		b.Prompts, b.After.Hit1, b.Before.Hit1, b.After.Hit3, b.Before.Hit3)
+	if b.Evals > 0 {
+		fmt.Fprintf(w, "  evals that get what their author wants (%d): %d, before %d; %s\n", b.Evals, b.After.Right, b.Before.Right, b.Among)
+	}
 	for _, p := range b.Worse {
 		fmt.Fprint(w, lineOf("  later for %q: rank %s, before %d", tidy.Shorten(tidy.Line(p.Prompt), 60), rankName(p.After), p.Before))
 	}

@@ -7,12 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/internal/setup"
 	"github.com/repertoire-skills/repertoire/internal/trial"
 )
@@ -64,11 +62,12 @@ all skills.
   and mode, partial, unread, kind, demand, threshold and disturb as
   "context --json"
 and with --skill an object with id, path, summary, triggers (proposed for the
-prompts that fail), unusable (path, line, reason) and
+prompts that fail), unusable (path, line, reason), among and
   prompts    a list of id, skill, prompt, should_trigger, right (as its author
              wants), result (offered, lost, below, kind or hidden), lost_to,
-             demand, threshold, missing, verdict and by_search (only you start
-             the skill, so that result says what a search finds)`
+             demand, threshold, missing, verdict, by_search (only you start
+             the skill, so that result says what a search finds) and
+             lost_to_invented`
 
 // tryFlags are the flags of try.
 type tryFlags struct {
@@ -89,7 +88,7 @@ func newTryCommand(e env) *cobra.Command {
 		ValidArgsFunction: arguments(anyFile(), oneOfThese(trial.Clients)),
 		RunE: e.run(func(ctx context.Context, s *session, args []string) error {
 			if f.skill != "" {
-				return trySkill(ctx, s, f.skill)
+				return trySkill(ctx, s, f.skill, nil)
 			}
 			return runTry(ctx, s, args, f)
 		}),
@@ -162,25 +161,4 @@ func runTry(ctx context.Context, s *session, args []string, f tryFlags) error {
 		err = errReported
 	}
 	return err
-}
-
-func trySkill(ctx context.Context, s *session, name string) error {
-	c, err := s.openFresh(ctx, freshen)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	tried, err := trial.RunSkill(ctx, c.Catalog, name, c.agent)
-	if err != nil {
-		return err
-	}
-	if s.json {
-		err = s.printJSON(tried)
-	} else {
-		_, err = io.WriteString(s.stdout, tried.Say())
-		if slices.ContainsFunc(tried.Prompts, func(o evals.Outcome) bool { return !o.Right }) {
-			s.note("\"skills why %s PROMPT\" explains one of them; \"skills help writing\" says what to change", tried.ID)
-		}
-	}
-	return cmp.Or(err, reportedIf(len(tried.Unusable) > 0))
 }

@@ -172,6 +172,10 @@ const FilesSuffix = ".files"
 // checked.
 const ChecksSuffix = ".checks"
 
+// EvalsSuffix ends the name of the folder with the catalogs in which prompts of evals are asked among
+// other skills.
+const EvalsSuffix = ".evals"
+
 // maxBeside is how many other catalogs Beside returns: reading what 50 of them hold takes
 // about as long as reading ten skills.
 const maxBeside = 50
@@ -255,6 +259,7 @@ func removeCatalog(db string) {
 	}
 	os.RemoveAll(db + FilesSuffix)
 	os.RemoveAll(db + ChecksSuffix)
+	os.RemoveAll(db + EvalsSuffix)
 	os.Remove(folder)
 }
 

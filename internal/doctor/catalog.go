@@ -171,7 +171,9 @@ func (d *diagnosis) examine(ctx context.Context, c *repertoire.Catalog, list []e
 			d.add(e.entry.Source, e.entry.ID, p, false)
 		}
 		d.unreachable(e)
-		d.failing(&e.entry, e.tried)
+	}
+	if err := d.try(ctx, c, list); err != nil {
+		return err
 	}
 	d.collisions(list)
 	d.unread(list)

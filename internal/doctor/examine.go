@@ -50,9 +50,7 @@ func counting(all int, step func(done, all int)) func() {
 func rank(ctx context.Context, c *repertoire.Catalog, list []examined, known *memory, step func()) error {
 	inParallel(ctx, len(list), func(i int) {
 		e := &list[i]
-		if e.asked, e.err = ask(ctx, c, e.entry.ID, e.Prompts, known); e.err == nil {
-			e.tried, e.err = judge(ctx, c, e.entry.ID, e.Prompts)
-		}
+		e.asked, e.err = ask(ctx, c, e.entry.ID, e.Prompts, known)
 		step()
 	})
 	for i := range list {

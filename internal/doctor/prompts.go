@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,10 +17,7 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-const (
-	reachable = 3  // a skill should be among the first three for its own description
-	maxEvals  = 10 // prompts of its evals that are tried for a skill
-)
+const reachable = 3 // a skill should be among the first three for its own description
 
 // An asked prompt is one that ought to lead to a skill, and how the skill ranks for it.
 type askedPrompt struct {
@@ -41,7 +39,7 @@ func (c *contents) evals() (prompts []evals.Prompt, bad []skill.Problem) {
 				Message: "the evals are not used: " + at.Message, Hint: `correct them; "skills help evals" shows the forms`})
 		}
 		for i, e := range list {
-			if len(prompts) < maxEvals {
+			if len(prompts) < evals.MaxPrompts {
 				prompts = append(prompts, evals.Prompt{ID: fmt.Sprintf("%s#%d", name, i+1), Eval: e})
 			}
 		}
@@ -70,19 +68,34 @@ func ask(ctx context.Context, c *repertoire.Catalog, id string, prompts []evals.
 	return list, nil
 }
 
-// judge says how the prompts of the evals of a skill fare.
-func judge(ctx context.Context, c *repertoire.Catalog, id string, prompts []evals.Prompt) ([]evals.Outcome, error) {
-	j := evals.Judge{Catalog: c}
-	var list []evals.Outcome
-	for _, p := range prompts {
-		o, err := j.Ask(ctx, id, p)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, o)
+// try asks the prompts of the evals of skills in the room of a catalog, and reports those that fail. That
+// they cannot be asked is a finding.
+func (d *diagnosis) try(ctx context.Context, c *repertoire.Catalog, list []examined) error {
+	first := slices.IndexFunc(list, func(e examined) bool { return len(e.Prompts) > 0 })
+	if first < 0 {
+		return nil
 	}
-	evals.Sort(list)
-	return list, nil
+	room, err := evals.Open(ctx, c, evals.Options{})
+	if err == nil {
+		inParallel(ctx, len(list), func(i int) {
+			e := &list[i]
+			e.tried, e.err = room.Try(ctx, e.entry.ID, e.Prompts, evals.Levels{})
+		})
+		for i := range list {
+			err = cmp.Or(err, list[i].err)
+			d.failing(&list[i].entry, room, list[i].tried)
+		}
+		err = errors.Join(err, room.Close())
+	}
+	if err != nil && ctx.Err() == nil {
+		d.untried(list[first].entry.Location, err)
+	}
+	return ctx.Err()
+}
+
+// untried reports that prompts of evals could not be asked.
+func (d *diagnosis) untried(path string, err error) {
+	d.report.append(skill.Problem{Rule: "catalog", Severity: skill.Warning, Path: path, Message: "the prompts of evals were not tried: " + err.Error()})
 }
 
 // An Opener opens a catalog of the folders that are checked, for as long as the check takes.
@@ -94,8 +107,7 @@ type authored struct {
 	prompts            []evals.Prompt
 }
 
-// tryEvals reports how the prompts beside the skills of folders fare. That they cannot be
-// tried is a finding.
+// tryEvals reports how the prompts beside the skills of folders fare.
 func (d *diagnosis) tryEvals(ctx context.Context, open Opener) {
 	if len(d.authored) == 0 || open == nil {
 		return
@@ -105,12 +117,17 @@ func (d *diagnosis) tryEvals(ctx context.Context, open Opener) {
 		err = errors.Join(d.tryIn(ctx, c), c.Close())
 	}
 	if err != nil {
-		d.report.Add(skill.Problem{Rule: "catalog", Severity: skill.Warning, Path: d.authored[0].source, Message: "the prompts of evals were not tried: " + err.Error()})
+		d.untried(d.authored[0].source, err)
 	}
 }
 
-func (d *diagnosis) tryIn(ctx context.Context, c *repertoire.Catalog) error {
-	entries, err := c.List(ctx, nil, &repertoire.ListOptions{Person: true})
+func (d *diagnosis) tryIn(ctx context.Context, c *repertoire.Catalog) (err error) {
+	room, err := evals.Open(ctx, c, evals.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, room.Close()) }()
+	entries, err := room.List(ctx, nil, &repertoire.ListOptions{Person: true})
 	if err != nil {
 		return err
 	}
@@ -123,40 +140,22 @@ func (d *diagnosis) tryIn(ctx context.Context, c *repertoire.Catalog) error {
 		if !ok {
 			continue // shadowed
 		}
-		list, err := judge(ctx, c, e.ID, a.prompts)
+		list, err := room.Try(ctx, e.ID, a.prompts, evals.Levels{})
 		if err != nil {
 			return err
 		}
 		e.Source, e.ID, e.Location = a.source, a.name, a.path // as the report has them
-		d.failing(&e, list)
+		d.failing(&e, room, list)
 	}
 	return nil
 }
 
-// failing reports the prompts of the evals of a skill that do not get what their author wants,
-// which come first in a list.
-func (d *diagnosis) failing(e *repertoire.Entry, list []evals.Outcome) {
-	const shown = 3
-	n := slices.IndexFunc(list, func(o evals.Outcome) bool { return o.Right })
-	if n < 0 {
-		n = len(list)
+// failing reports the prompts of the evals of a skill that do not get what their author wants.
+func (d *diagnosis) failing(e *repertoire.Entry, room *evals.Room, list []evals.Outcome) {
+	if p, fails := room.Failing(list, e.Triggers.Keywords); fails {
+		p.Path = e.Location
+		d.add(e.Source, e.ID, p, false)
 	}
-	if n == 0 {
-		return
-	}
-	var parts []string
-	for _, o := range list[:min(n, shown)] {
-		parts = append(parts, quote(o.Prompt)+" is "+o.Says())
-	}
-	message := fmt.Sprintf("%d of %d prompts of its evals fail: %s", n, len(list), strings.Join(parts, "; "))
-	if n > shown {
-		message += fmt.Sprintf("; and %d more", n-shown)
-	}
-	p := skill.Problem{Rule: "evals-fail", Severity: skill.Note, Path: e.Location, Message: message, Hint: "say in the description what these prompts say"}
-	if phrases := evals.Triggers(list, e.Triggers.Keywords); len(phrases) > 0 {
-		p.Hint += fmt.Sprintf(", or add triggers that people would say, such as [%s]", strings.Join(phrases, ", "))
-	}
-	d.add(e.Source, e.ID, p, false)
 }
 
 // A theft is a prompt of one skill for which another one ranks first.

@@ -76,7 +76,7 @@ func TestRules(t *testing.T) {
 		table[r.ID] = true
 	}
 	used := make(map[string]bool)
-	for _, dir := range []string{"skill/", "source/", "index/", "search/", "install/", "internal/config/", "internal/inspect/", "internal/origins/", "internal/doctor/", "internal/setup/", "internal/cli/doctor"} {
+	for _, dir := range []string{"skill/", "source/", "index/", "search/", "install/", "internal/config/", "internal/evals/", "internal/inspect/", "internal/origins/", "internal/doctor/", "internal/setup/", "internal/cli/doctor"} {
 		files, err := filepath.Glob("../../" + dir + "*.go")
 		must.Do(t, err)
 		for _, file := range files {

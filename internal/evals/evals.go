@@ -22,6 +22,10 @@ type Reader interface {
 	File(ctx context.Context, id, name string, a *search.Agent) (contextprovider.File, error)
 }
 
+// MaxPrompts is how many prompts of a skill are asked by whoever asks unbidden, such as doctor and the check
+// of a proposal.
+const MaxPrompts = 200
+
 // A Prompt is an eval that was read.
 type Prompt struct {
 	ID string // of the skill, with the file and the place in it: "cat/evals/trigger.json#1"

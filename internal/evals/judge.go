@@ -9,23 +9,15 @@ import (
 
 	"github.com/repertoire-skills/repertoire/contextprovider"
 	"github.com/repertoire-skills/repertoire/internal/figures"
+	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
+	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// A Catalog is asked the prompts of evals; *repertoire.Catalog is one.
-type Catalog interface {
-	Block(ctx context.Context, prompt string, b contextprovider.Budget, a *search.Agent) (contextprovider.Block, error)
-	Why(ctx context.Context, id string, q search.Query) (search.Explanation, error)
-	Search(ctx context.Context, q search.Query) (search.Answer, error)
-}
-
-// A Judge asks a catalog as a client would.
-type Judge struct {
-	Catalog            Catalog
-	Agent              *search.Agent // who asks; nil means the whole catalog
-	Disturb, Threshold float64       // see search.Query
-}
+// Levels are the rate and the threshold at which prompts are asked, see search.Query; the zero value
+// means those of the catalog.
+type Levels struct{ Disturb, Threshold float64 }
 
 // A Result is what happens to a prompt.
 type Result string
@@ -41,14 +33,17 @@ const (
 
 // An Outcome says how a prompt fares.
 type Outcome struct {
-	ID        string   `json:"id"`    // as of a Prompt
-	Skill     string   `json:"skill"` // ID of the skill
-	Prompt    string   `json:"prompt"`
-	Trigger   bool     `json:"should_trigger"`
-	Right     bool     `json:"right"` // the author wants this result
-	Result    Result   `json:"result"`
-	To        string   `json:"lost_to,omitempty"` // ID of the skill that is listed first instead
-	Demand    float64  `json:"demand"`            // probability that the prompt wants any skill
+	ID      string `json:"id"`    // as of a Prompt
+	Skill   string `json:"skill"` // ID of the skill
+	Prompt  string `json:"prompt"`
+	Trigger bool   `json:"should_trigger"`
+	Right   bool   `json:"right"` // the author wants this result
+	Result  Result `json:"result"`
+	To      string `json:"lost_to,omitempty"` // ID of the skill that is listed first instead
+	// ToInvented means that nobody has the skill To, see Among.
+	ToInvented bool `json:"lost_to_invented,omitempty"`
+
+	Demand    float64  `json:"demand"` // probability that the prompt wants any skill
 	Threshold float64  `json:"threshold"`
 	Missing   []string `json:"missing,omitempty"` // words of the prompt that the skill lacks
 	Verdict   string   `json:"verdict,omitempty"` // one sentence on why the skill is not listed
@@ -58,29 +53,41 @@ type Outcome struct {
 	BySearch bool `json:"by_search,omitempty"`
 }
 
-// Ask asks one prompt of a skill with an ID.
-func (j *Judge) Ask(ctx context.Context, id string, p Prompt) (Outcome, error) {
+// Try asks prompts of a skill with an ID, as a client would, and returns how each fares, see Sort.
+func (r *Room) Try(ctx context.Context, id string, prompts []Prompt, l Levels) ([]Outcome, error) {
+	list := make([]Outcome, len(prompts))
+	for i, p := range prompts {
+		var err error
+		if list[i], err = r.ask(ctx, id, p, l); err != nil {
+			return nil, fmt.Errorf("asking %s: %w", p.ID, err)
+		}
+	}
+	Sort(list)
+	return list, nil
+}
+
+func (r *Room) ask(ctx context.Context, id string, p Prompt, l Levels) (Outcome, error) {
 	o := Outcome{ID: p.ID, Skill: id, Prompt: p.Prompt, Trigger: p.Trigger}
-	block, err := j.Catalog.Block(ctx, p.Prompt, contextprovider.Budget{Offer: contextprovider.Relevant, Disturb: j.Disturb, Threshold: j.Threshold, Trial: true}, j.Agent)
+	block, err := r.Block(ctx, p.Prompt, contextprovider.Budget{Offer: contextprovider.Relevant, Disturb: l.Disturb, Threshold: l.Threshold, Trial: true}, r.Agent)
 	if err != nil {
-		return o, fmt.Errorf("asking %s: %w", p.ID, err)
+		return o, err
 	}
 	o.Demand, o.Threshold = block.Demand.Probability, block.Threshold
 	if lists(block.Skills, id) {
 		o.Result, o.Right = Offered, p.Trigger
 		return o, nil
 	}
-	q := search.Query{Text: p.Prompt, Agent: j.Agent, Disturb: j.Disturb, Threshold: j.Threshold, Trial: true}
-	why, err := j.Catalog.Why(ctx, id, q)
+	q := search.Query{Text: p.Prompt, Agent: r.Agent, Disturb: l.Disturb, Threshold: l.Threshold, Trial: true}
+	why, err := r.Why(ctx, id, q)
 	if err != nil {
-		return o, fmt.Errorf("asking %s: %w", p.ID, err)
+		return o, err
 	}
 	hits := block.Skills
 	if status, _ := why.Status(); status == string(search.Reserved) {
 		q.Person, q.Relevant = true, true
-		found, err := j.Catalog.Search(ctx, q)
+		found, err := r.Search(ctx, q)
 		if err != nil {
-			return o, fmt.Errorf("asking %s: %w", p.ID, err)
+			return o, err
 		}
 		o.BySearch, o.Demand, hits, why.State = true, found.Demand.Probability, found.Hits, search.Offered
 		if lists(hits, id) {
@@ -93,7 +100,7 @@ func (j *Judge) Ask(ctx context.Context, id string, p Prompt) (Outcome, error) {
 	case why.State != search.Offered || why.Filter != "" || why.ShadowedBy != "" || why.Away:
 		o.Result = Hidden
 	case len(hits) > 0:
-		o.Result, o.To = Lost, hits[0].ID
+		o.Result, o.To, o.ToInvented = Lost, hits[0].ID, hits[0].Source == labelInvented
 	case why.Kind != "":
 		o.Result = Kind
 	default:
@@ -123,6 +130,9 @@ func (o *Outcome) Says() string {
 	case o.Result == Offered:
 		return listed
 	case o.Result == Lost:
+		if o.ToInvented {
+			return "lost to " + o.To + ", which is invented"
+		}
 		return "lost to " + o.To
 	case o.Result == Below:
 		likely, threshold := figures.Percents(o.Demand, o.Threshold)
@@ -151,9 +161,9 @@ func Sort(list []Outcome) {
 	})
 }
 
-// Summary says in one sentence how many prompts get what their authors want, and what
-// happens to the others.
-func Summary(list []Outcome) string {
+// Summary says how many prompts get what their authors want, what happens to the others, and among
+// how many skills they were asked.
+func Summary(list []Outcome, a Among) string {
 	right, searched := 0, 0
 	wrong := make(map[Result]int)
 	for _, o := range list {
@@ -185,5 +195,27 @@ func Summary(list []Outcome) string {
 	if searched > 0 {
 		text += fmt.Sprintf("; for %d of them search alone was asked, because only the user starts the skill", searched)
 	}
-	return text + "."
+	return text + "; " + a.String() + "."
+}
+
+// Failing returns what is to be said of the prompts of a skill that do not get what their author wants, if
+// there are any, without a place. list is from Try, had are the phrases of the skill's triggers.
+func (r *Room) Failing(list []Outcome, had []string) (p skill.Problem, fails bool) {
+	const shown, length = 3, 120
+	n, parts := 0, []string(nil)
+	for _, o := range list {
+		if !o.Right {
+			n++
+			parts = append(parts, "“"+tidy.Shorten(tidy.Line(o.Prompt), length)+"” is "+o.Says())
+		}
+	}
+	message := fmt.Sprintf("%d of %d prompts of its evals fail: %s", n, len(list), strings.Join(parts[:min(n, shown)], "; "))
+	if n > shown {
+		message += fmt.Sprintf("; and %d more", n-shown)
+	}
+	p = skill.Problem{Rule: "evals-fail", Severity: skill.Note, Message: message + "; " + r.Among.String(), Hint: "say in the description what these prompts say"}
+	if phrases := Triggers(list, had); len(phrases) > 0 {
+		p.Hint += fmt.Sprintf(", or add triggers that people would say, such as [%s]", strings.Join(phrases, ", "))
+	}
+	return p, n > 0
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 )
@@ -16,23 +15,24 @@ type Skill struct {
 	ID       string           `json:"id"`
 	Path     string           `json:"path"` // of its SKILL.md
 	Summary  string           `json:"summary"`
-	Prompts  []evals.Outcome  `json:"prompts"`            // those that do not get what their author wants first
+	Prompts  []evals.Outcome  `json:"prompts"` // those that do not get what their author wants first
+	Among    evals.Among      `json:"among"`
 	Triggers []string         `json:"triggers,omitempty"` // proposed, see evals.Triggers
 	Unusable []evals.Unusable `json:"unusable,omitempty"`
 }
 
-// RunSkill tries each prompt of the evals beside a skill, as the agent sees the catalog. A
-// skill without any is an error that says where to put them.
-func RunSkill(ctx context.Context, c *repertoire.Catalog, id string, a *repertoire.Agent) (*Skill, error) {
-	e, err := c.Lookup(ctx, id, a)
+// RunSkill tries each prompt of the evals beside a skill in a room. A skill without any is an error
+// that says where to put them.
+func RunSkill(ctx context.Context, r *evals.Room, id string) (*Skill, error) {
+	e, err := r.Lookup(ctx, id, r.Agent)
 	if err != nil {
 		return nil, err
 	}
-	prompts, bad, err := evals.Read(ctx, c, e, a)
+	prompts, bad, err := evals.Read(ctx, r, e, r.Agent)
 	if err != nil {
 		return nil, err
 	}
-	s := &Skill{ID: e.ID, Path: e.Location, Unusable: bad, Prompts: []evals.Outcome{}}
+	s := &Skill{ID: e.ID, Path: e.Location, Among: r.Among, Unusable: bad}
 	if len(prompts) == 0 {
 		folder := strings.TrimSuffix(e.Location, e.File())
 		if len(bad) > 0 {
@@ -40,16 +40,10 @@ func RunSkill(ctx context.Context, c *repertoire.Catalog, id string, a *repertoi
 		}
 		return nil, fmt.Errorf("%s has no evals: put prompts into %s, such as [%q]", e.ID, filepath.Join(folder, "evals", "evals.json"), "a prompt that needs it")
 	}
-	judge := &evals.Judge{Catalog: c, Agent: a}
-	for _, p := range prompts {
-		out, err := judge.Ask(ctx, e.ID, p)
-		if err != nil {
-			return nil, err
-		}
-		s.Prompts = append(s.Prompts, out)
+	if s.Prompts, err = r.Try(ctx, e.ID, prompts, evals.Levels{}); err != nil {
+		return nil, err
 	}
-	evals.Sort(s.Prompts)
-	s.Summary, s.Triggers = evals.Summary(s.Prompts), evals.Triggers(s.Prompts, e.Triggers.Keywords)
+	s.Summary, s.Triggers = evals.Summary(s.Prompts, r.Among), evals.Triggers(s.Prompts, e.Triggers.Keywords)
 	return s, nil
 }
 

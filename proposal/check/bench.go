@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/index"
 	"github.com/repertoire-skills/repertoire/internal/config"
+	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/source"
@@ -21,36 +23,82 @@ import (
 	"github.com/repertoire-skills/repertoire/store/sqlite"
 )
 
-// Bounds of what is asked.
-const (
-	maxPrompts = 200 // in the evals of a skill
-	ranked     = 10  // hits among which a skill is looked for
-)
+// ranked is how many hits a skill is looked for among.
+const ranked = 10
 
-// bench asks the prompts of a skill with and without the change. The catalog with the change
-// lies in a folder.
-func (k *Checker) bench(ctx context.Context, folder string, t *proposal.Trial) (*proposal.Bench, error) {
-	label, dir := t.Source, t.Dir
+// bench asks the prompts of a skill with and without the change, and returns what is to be said of its
+// evals that was not before. The catalog with the change lies in a folder.
+func (k *Checker) bench(ctx context.Context, folder string, t *proposal.Trial) (b *proposal.Bench, found []skill.Problem, err error) {
+	label := t.Source
 	if t.Before == nil {
 		label = proposed
 	}
-	second, err := k.second(ctx, folder, t, label)
+	room, err := evals.Open(ctx, k.catalog, evals.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("making a catalog with the change: %w", err)
+		return nil, nil, err
 	}
-	defer second.Close()
-	prompts := promptsOf(t)
-	b := &proposal.Bench{Prompts: len(prompts)}
+	defer room.Close()
+	changed, err := second(ctx, room, folder, t, label)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making a catalog with the change: %w", err)
+	}
+	defer changed.Close()
+	with, err := evals.Open(ctx, changed, evals.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	asked := evalsOf(t)
+	b = &proposal.Bench{Evals: len(asked), Among: with.Among.String()}
+	if err := ranks(ctx, b, room, with, t, label, asked); err != nil {
+		return nil, nil, err
+	}
+	before, right, err := tried(ctx, room, label, t.Dir, asked)
+	if err != nil {
+		return nil, nil, err
+	}
+	b.Before.Right = right
+	after, right, err := tried(ctx, with, label, t.Dir, asked)
+	if b.After.Right = right; after.Message != before.Message && after.Message != "" {
+		after.Path = t.Name + "/" + skill.FileNames[0]
+		found = append(found, after)
+	}
+	return b, found, err
+}
+
+// tried returns what is to be said of the evals of a skill in a room, and how many of them get what their
+// author wants. A skill that is not there gets nothing.
+func tried(ctx context.Context, r *evals.Room, label, dir string, prompts []evals.Prompt) (p skill.Problem, right int, err error) {
+	entries, err := r.List(ctx, nil, &repertoire.ListOptions{Person: true})
+	i := slices.IndexFunc(entries, func(e repertoire.Entry) bool { return e.Source == label && e.Dir() == dir })
+	if err != nil || i < 0 {
+		return p, 0, err
+	}
+	list, err := r.Try(ctx, entries[i].ID, prompts, evals.Levels{})
+	for _, o := range list {
+		if o.Right {
+			right++
+		}
+	}
+	if found, fails := r.Failing(list, entries[i].Triggers.Keywords); fails {
+		p = found
+	}
+	return p, right, err
+}
+
+// ranks notes how a skill ranks for its own prompts in the catalog as it is, and in the one with the change.
+func ranks(ctx context.Context, b *proposal.Bench, room, with *evals.Room, t *proposal.Trial, label string, asked []evals.Prompt) (err error) {
+	prompts := promptsOf(t, asked)
+	b.Prompts = len(prompts)
 	for _, p := range prompts {
 		was := 0
 		if t.Before != nil {
-			if was, err = rankIn(ctx, k.catalog, p.before, label, dir); err != nil {
-				return nil, err
+			if was, err = rankIn(ctx, room, p.before, label, t.Dir); err != nil {
+				return err
 			}
 		}
-		is, err := rankIn(ctx, second, p.after, label, dir)
+		is, err := rankIn(ctx, with, p.after, label, t.Dir)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		count(&b.Before, was)
 		count(&b.After, is)
@@ -58,7 +106,7 @@ func (k *Checker) bench(ctx context.Context, folder string, t *proposal.Trial) (
 			b.Worse = append(b.Worse, proposal.Worse{Prompt: p.after, Before: was, After: is})
 		}
 	}
-	return b, nil
+	return nil
 }
 
 // count counts a prompt that finds the skill at a rank.
@@ -74,19 +122,25 @@ func count(h *proposal.Hits, rank int) {
 // A prompt is what is asked without the change, and with it.
 type prompt struct{ before, after string }
 
-// promptsOf returns the description of a skill and the prompts of its evals. They are the
-// evals of the skill as it is: a change of them must not make it look better.
-func promptsOf(t *proposal.Trial) []prompt {
-	before, after := description(t.Before, t.Name), description(t.After, t.Name)
-	list := []prompt{{before, after}}
-	texts := evalsOf(t.Before)
-	if len(texts) == 0 {
-		texts = evalsOf(t.After)
-	}
-	for _, text := range texts[:min(len(texts), maxPrompts)] {
-		list = append(list, prompt{text, text})
+// promptsOf returns the description of a skill and those of its evals that should find it.
+func promptsOf(t *proposal.Trial, asked []evals.Prompt) []prompt {
+	list := []prompt{{description(t.Before, t.Name), description(t.After, t.Name)}}
+	for _, p := range asked {
+		if p.Trigger {
+			list = append(list, prompt{p.Prompt, p.Prompt})
+		}
 	}
 	return list
+}
+
+// evalsOf returns the prompts of the evals of the skill as it is: a change of them must not make it look
+// better. If it has none, it returns those of the change.
+func evalsOf(t *proposal.Trial) []evals.Prompt {
+	list := evalsIn(t.Before)
+	if len(list) == 0 {
+		list = evalsIn(t.After)
+	}
+	return list[:min(len(list), evals.MaxPrompts)]
 }
 
 // description returns the description of a skill; "" if there is none.
@@ -98,31 +152,22 @@ func description(files proposal.Files, name string) string {
 	return s.Description
 }
 
-// evalsOf returns the prompts in a skill's evals that should find it.
-func evalsOf(files proposal.Files) (list []string) {
-	var names []string
-	for name := range files {
-		if skill.IsEvals(name) {
-			names = append(names, name)
+// evalsIn returns the prompts in the evals of a skill.
+func evalsIn(files proposal.Files) (list []evals.Prompt) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if !skill.IsEvals(name) {
+			continue
 		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		prompts, err := skill.ParseEvals(files[name].Data)
-		if err != nil {
-			continue // "skills evals" reports it
-		}
-		for _, e := range prompts {
-			if e.Trigger {
-				list = append(list, e.Prompt)
-			}
+		prompts, _ := skill.ParseEvals(files[name].Data) // "skills evals" reports what cannot be used
+		for i, e := range prompts {
+			list = append(list, evals.Prompt{ID: fmt.Sprintf("%s#%d", name, i+1), Eval: e})
 		}
 	}
 	return list
 }
 
 // rankIn returns the place of a skill among the hits of a prompt; 0 means that it has none.
-func rankIn(ctx context.Context, c *repertoire.Catalog, text, label, dir string) (int, error) {
+func rankIn(ctx context.Context, c *evals.Room, text, label, dir string) (int, error) {
 	answer, err := c.Search(ctx, repertoire.Query{Text: text, Limit: ranked, Trial: true})
 	for i, h := range answer.Hits {
 		if h.Source == label && h.Dir() == dir {
@@ -132,10 +177,10 @@ func rankIn(ctx context.Context, c *repertoire.Catalog, text, label, dir string)
 	return 0, err
 }
 
-// second opens the catalog as it would be with the change, in a folder. Only the changed skill is
-// read: all others are as they were indexed.
-func (k *Checker) second(ctx context.Context, folder string, t *proposal.Trial, label string) (_ *repertoire.Catalog, err error) {
-	cfg := k.catalog.Config()
+// second opens the catalog of a room as it would be with the change, in a folder. Only the changed skill
+// is read: all others are as they were indexed.
+func second(ctx context.Context, room *evals.Room, folder string, t *proposal.Trial, label string) (_ *repertoire.Catalog, err error) {
+	cfg := room.Config()
 	st, done := cfg.Store, func() error { return nil }
 	if st == nil {
 		db, err := sqlite.Open(ctx, cfg.DB, nil)
@@ -146,7 +191,7 @@ func (k *Checker) second(ctx context.Context, folder string, t *proposal.Trial, 
 	}
 	trial, err := trialOf(ctx, st, &cfg, t, label)
 	if err == nil {
-		cfg.Policy, err = k.policy(ctx, t, label)
+		cfg.Policy, err = policy(ctx, room, t, label)
 	}
 	if err != nil {
 		return nil, errors.Join(err, done())
@@ -241,12 +286,12 @@ func linkSnapshots(from, to string) {
 
 // policy returns the policy of the catalog for the copy: the changed skill is held back for its
 // new digest neither there, or it could not be found by any prompt.
-func (k *Checker) policy(ctx context.Context, t *proposal.Trial, label string) (*repertoire.Policy, error) {
-	p := k.catalog.Config().Policy
+func policy(ctx context.Context, room *evals.Room, t *proposal.Trial, label string) (*repertoire.Policy, error) {
+	p := room.Config().Policy
 	if p == nil {
 		return nil, nil
 	}
-	all, err := k.catalog.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
+	all, err := room.List(ctx, nil, &repertoire.ListOptions{Shadowed: true, Held: true})
 	if err != nil {
 		return nil, err
 	}

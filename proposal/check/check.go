@@ -59,9 +59,11 @@ func (k *Checker) Check(ctx context.Context, t proposal.Trial) (c proposal.Check
 			c.Findings = append(c.Findings, p)
 		}
 	}
-	if c.Bench, err = k.bench(ctx, s.Dir, &t); err != nil {
+	bench, failing, err := k.bench(ctx, s.Dir, &t)
+	if err != nil {
 		return c, err
 	}
+	c.Bench, c.Findings = bench, append(c.Findings, failing...)
 	c.Findings = append(c.Findings, judge(&t, c.Bench)...)
 	c.Findings = append(c.Findings, gutted(&t)...)
 	c.OK = !slices.ContainsFunc(c.Findings, func(p skill.Problem) bool { return p.Severity == skill.Error })
@@ -143,10 +145,10 @@ func judge(t *proposal.Trial, b *proposal.Bench) []skill.Problem {
 		p.Rule, p.Severity = "not-found", skill.Warning
 		p.Message = fmt.Sprintf("%d of its %d own prompts do not find it among the first three", b.Prompts-b.After.Hit3, b.Prompts)
 		p.Hint = "say in the description what sets it apart from the skills that they find"
-	case t.Before != nil && (b.After.Hit1 < b.Before.Hit1 || b.After.Hit3 < b.Before.Hit3):
+	case t.Before != nil && (b.After.Hit1 < b.Before.Hit1 || b.After.Hit3 < b.Before.Hit3 || b.After.Right < b.Before.Right):
 		p.Rule, p.Severity = "found-less", skill.Error
-		p.Message = fmt.Sprintf("of its %d own prompts, %d find it first (before: %d), and %d among the first three (before: %d)",
-			b.Prompts, b.After.Hit1, b.Before.Hit1, b.After.Hit3, b.Before.Hit3)
+		p.Message = fmt.Sprintf("of its %d own prompts, %d find it first (before: %d), and %d among the first three (before: %d); %d of its %d evals get what their author wants (before: %d)",
+			b.Prompts, b.After.Hit1, b.Before.Hit1, b.After.Hit3, b.Before.Hit3, b.After.Right, b.Evals, b.Before.Right)
 		p.Hint = "keep the words by which it is found"
 	default:
 		return nil
