@@ -63,8 +63,7 @@ type Query struct {
 	// chosen; none means any.
 	Within []Rules
 	// Trial leaves out an example that is this very prompt: so a skill is tried with the prompts of
-	// its evals as if these had not been there. Triggers count as evidence, as they do for whoever
-	// installs the skill.
+	// its evals as if these had not been there.
 	Trial bool
 	// Syntax makes Text a query in the language of SQLite's FTS5, with the columns
 	// name, description, tags and body; words match by their stems. Matches are
@@ -309,9 +308,6 @@ func (x *ranker) find(ctx context.Context, r *retrieval, text string, embedded f
 	var off snapshot.Skills
 	if r.trusted, off, err = x.scopes.triggersIn(r.view); err != nil {
 		return err
-	}
-	if r.trial {
-		r.trusted = nil
 	}
 	r.matchTriggers(off)
 	steps.Done("triggers")

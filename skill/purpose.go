@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/lazyregexp"
@@ -60,6 +61,25 @@ func ruledOut(description string) (rest string, clauses []string) {
 		return whole, nil // it says nothing else
 	}
 	return rest, clauses
+}
+
+// A clause that rules something out may name the skill that does it: in backticks, or with hyphens.
+var instead = lazyregexp.New(`\b(?:[Uu]se|[Ss]ee|[Pp]refer|[Tt]ry|[Rr]each for|[Ll]oad|[Ii]nvoke|USE|SEE)\s+(?:the\s+)?(?:skill\s+)?` +
+	"(?:`([a-z0-9][a-z0-9:-]*)`|([a-z0-9]+(?:-[a-z0-9]+)+))" + `(?:(\s+skill\b)|\s+(?:instead|rather|for|or|and|to|when|if)\b|\s*(?:[).,;:—]|$))`)
+
+// Instead returns the names that the description gives, in the clauses that say what the skill is not
+// for, of the skills that do that: what has hyphens, or is called a skill. They may be none of a skill.
+func (s *Skill) Instead() (names []string) {
+	_, clauses := ruledOut(s.Description)
+	for _, c := range clauses {
+		for _, m := range instead().FindAllStringSubmatch(c, -1) {
+			name := m[1] + m[2]
+			if (strings.Contains(name, "-") || m[3] != "") && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // clauseEnd returns where a clause ends: before the bracket that closes around it, or at the end of

@@ -34,6 +34,22 @@ func TestRuledOut(t *testing.T) {
 	}
 }
 
+func TestInstead(t *testing.T) {
+	for description, want := range map[string]string{
+		"Fills forms. Not for scans (use pdf-ocr instead) or bills (see the `invoices` skill).":                                  "pdf-ocr invoices",
+		"Fills forms. For scans, use the pdf-ocr skill instead. Do not use for bills: see `office:bill-reader`, or use pdf-ocr.": "pdf-ocr office:bill-reader",
+		// What is no name of a skill.
+		"Fills forms. Do not use for scans; use built-in tools instead.":        "",
+		"Fills forms. Not for search (use `grep`), see BigQuery-related tools.": "",
+		"Fills forms. Use pdf-forms for forms.":                                 "",
+		"Fills forms.":                                                          "",
+	} {
+		if got := strings.Join((&Skill{Meta: Meta{Description: description}}).Instead(), " "); got != want {
+			t.Errorf("%q: %q, want %q", description, got, want)
+		}
+	}
+}
+
 func TestPurpose(t *testing.T) {
 	const body = "# Forms\n\nSome words about forms.\n\n```sh\nuse this when code\n```\n\n## When to use\n\n- A **form** must be filled\n- Never for scans\n\n## Steps\n\n1. Open it\n"
 	const long = "Reads tables of all kinds that offices keep, puts them into one form, checks each number against the sum of its column, and writes what differs into a list for the clerk."

@@ -246,26 +246,12 @@ func runBench(ctx context.Context, s *session, b *benchFlags) error {
 	}
 	var unusable []evals.Unusable
 	if b.fromEvals {
-		c, err := s.openFresh(ctx, freshen)
+		own, bad, done, err := ownEvals(ctx, s, b, setup)
 		if err != nil {
 			return err
 		}
-		defer c.Close()
-		o := evals.Options{Folders: b.among}
-		if b.mode != "" || b.embedder != "" {
-			o.Embedder, o.Contextual = orNone(setup.Embedder), orNone(setup.Contextual)
-		}
-		room, err := s.openRoom(ctx, c, o)
-		if err != nil {
-			return err
-		}
-		defer room.Close()
-		var own *bench.Dataset
-		own, unusable, err = bench.FromEvals(ctx, room, b.isTried, func(err error) { s.note("%s", messageOf(err)) })
-		if err != nil {
-			return err
-		}
-		datasets = append(datasets, own)
+		defer done()
+		datasets, unusable = append(datasets, own), bad
 	}
 	none, err := bench.ReadNone(b.none)
 	if err != nil {
@@ -294,6 +280,30 @@ func runBench(ctx context.Context, s *session, b *benchFlags) error {
 		return err
 	}
 	return reportedIf(b.gate.judge(s, &out))
+}
+
+// ownEvals returns the set of the evals in the catalog, which can be measured until done is called.
+func ownEvals(ctx context.Context, s *session, b *benchFlags, setup *bench.Setup) (d *bench.Dataset, bad []evals.Unusable, done func(), err error) {
+	c, err := s.openTried(ctx, len(b.tried) > 0)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	o := evals.Options{Folders: b.among}
+	if b.mode != "" || b.embedder != "" {
+		o.Embedder, o.Contextual = orNone(setup.Embedder), orNone(setup.Contextual)
+	}
+	room, err := s.openRoom(ctx, c, o)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, c.Close())
+	}
+	done = func() { // what was measured holds
+		_ = room.Close()
+		_ = c.Close()
+	}
+	if d, bad, err = bench.FromEvals(ctx, room, b.isTried, func(err error) { s.note("%s", messageOf(err)) }); err != nil {
+		done()
+	}
+	return d, bad, done, err
 }
 
 // isTried reports whether the evals of a skill are asked.

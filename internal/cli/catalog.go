@@ -177,7 +177,15 @@ func orFolder(err error) error {
 
 // openFresh opens the catalog and brings it up to date, see refresh.
 func (s *session) openFresh(ctx context.Context, limit time.Duration) (*catalog, error) {
-	c, err := s.open(ctx)
+	cfg, err := s.readConfig(false)
+	if err != nil {
+		return nil, err
+	}
+	return s.openFreshWith(ctx, cfg, limit)
+}
+
+func (s *session) openFreshWith(ctx context.Context, cfg repertoire.Config, limit time.Duration) (*catalog, error) {
+	c, err := s.openWith(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

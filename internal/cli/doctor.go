@@ -162,7 +162,7 @@ func examineAll(ctx context.Context, s *session, args []string, strict, noIgnore
 func (s *session) withFolders(ctx context.Context, folders []string) (*repertoire.Catalog, error) {
 	with := *s
 	with.also(folders)
-	c, err := with.openFresh(ctx, freshen)
+	c, err := with.openTried(ctx, true)
 	if err != nil {
 		return nil, err
 	}

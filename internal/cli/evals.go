@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/internal/evals"
 	"github.com/repertoire-skills/repertoire/internal/trial"
@@ -42,8 +43,8 @@ one of CI. "doctor" and the check of a proposal ask in the same way.
 
 Of a skill, and in what doctor says, phrases of prompts that fail are proposed
 as triggers ("skills help writing"). In your own folders a trigger offers its
-skill for certain, for those who install the skill it is evidence among other:
-so it counts here.
+skill for certain, for those who install the skill it is evidence among other;
+so it is for the skills of FOLDER.
 
 The prompts that do not get what their author wants come first, the measures
 last. In CI, --min-offered .9 fails if fewer than 90 % of the prompts that need
@@ -162,6 +163,21 @@ func (g *evalsGate) judge(s *session, out *bench.Result) (failed bool) {
 		}
 	}
 	return failed || len(out.Unusable) > 0
+}
+
+// openTried opens the catalog whose evals are asked. installed: as somebody has it who installs the skills in
+// it, so that their triggers are evidence.
+func (s *session) openTried(ctx context.Context, installed bool) (*catalog, error) {
+	cfg, err := s.readConfig(false)
+	if err != nil {
+		return nil, err
+	}
+	if installed {
+		p := *cmp.Or(cfg.Policy, new(repertoire.Policy))
+		p.Triggers = map[string]string{"": "evidence"}
+		cfg.Policy = &p
+	}
+	return s.openFreshWith(ctx, cfg, freshen)
 }
 
 // openRoom opens the catalog in which prompts of evals are asked.

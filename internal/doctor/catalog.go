@@ -49,6 +49,7 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, all []repertoire.Entry,
 	}
 	step := counting(2*len(all), o.Step)
 	list := d.look(ctx, c, all, known, o.Strict, step)
+	found := all
 	all = d.held(all)
 	d.shadowed(all)
 	offered := slices.DeleteFunc(all, func(e repertoire.Entry) bool { return e.ShadowedBy != "" })
@@ -58,7 +59,9 @@ func Catalog(ctx context.Context, c *repertoire.Catalog, all []repertoire.Entry,
 		return nil, err
 	}
 	d.twins(twins)
-	if err := d.examine(ctx, c, offeredOf(list, offered), known, step); err != nil {
+	list = offeredOf(list, offered)
+	d.absent(found, list)
+	if err := d.examine(ctx, c, list, known, step); err != nil {
 		return nil, err
 	}
 	known.keep()

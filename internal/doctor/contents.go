@@ -150,6 +150,24 @@ func publishedName(name string) string {
 	return strings.Join(words, "-")
 }
 
+// A sentTo is a name in a description, see skill.Skill.Instead.
+type sentTo struct {
+	Name string
+	Line int
+}
+
+// instead returns the names of the skills that the description sends to.
+func (c *contents) instead() (list []sentTo) {
+	if c.skill == nil {
+		return nil
+	}
+	for _, name := range c.skill.Instead() {
+		before, _, _ := strings.Cut(c.text[c.file], name) // the description stands above the body
+		list = append(list, sentTo{name, 1 + strings.Count(before, "\n")})
+	}
+	return list
+}
+
 // listed writes the first few of some names.
 func listed(names []string) string {
 	const most = 4

@@ -31,6 +31,7 @@ type looked struct {
 	Problems   []skill.Problem // by all other checks
 	Unread     int             // files that were too many or too large to be read
 	Prompts    []evals.Prompt
+	Instead    []sentTo // skills that the description sends to
 }
 
 // counting returns a function that counts the calls of several goroutines for step, which may be nil.
@@ -84,6 +85,7 @@ func lookAt(ctx context.Context, src source.Source, ref *skill.Ref, strict bool)
 	files := readContents(ctx, src, path.Dir(ref.Path), path.Base(ref.Path), s)
 	l.Problems, l.Unread = files.check(strict), len(files.unread)
 	l.Prompts, _ = files.evals()
+	l.Instead = files.instead()
 	return l
 }
 

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -34,6 +35,24 @@ func (d *diagnosis) needs(entries []repertoire.Entry) {
 			d.add(e.Source, e.ID, skill.Problem{Rule: "unmet-requirement", Severity: skill.Warning, Path: e.Location,
 				Message: fmt.Sprintf("it requires the skill %q, which is not in the catalog", want),
 				Hint:    hint}, false)
+		}
+	}
+}
+
+// absent reports skills that the descriptions of offered ones send to, and that are not in the catalog, not even held
+// back. A name may begin with that of a plugin or a source.
+func (d *diagnosis) absent(all []repertoire.Entry, list []examined) {
+	known := make(map[string]bool)
+	for _, e := range all {
+		known[words.NameKey(e.Name)] = true
+	}
+	for _, e := range list {
+		for _, to := range e.Instead {
+			if !known[words.NameKey(to.Name[strings.LastIndex(to.Name, ":")+1:])] {
+				d.add(e.entry.Source, e.entry.ID, skill.Problem{Rule: "absent-skill", Severity: skill.Note, Path: e.entry.Location, Line: to.Line,
+					Message: fmt.Sprintf("the description sends to %q, which is not in the catalog", to.Name),
+					Hint:    "correct the name, or install that skill"}, false)
+			}
 		}
 	}
 }

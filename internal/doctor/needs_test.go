@@ -1,6 +1,8 @@
 package doctor_test
 
 import (
+	"fmt"
+	"path"
 	"strings"
 	"testing"
 
@@ -36,6 +38,26 @@ func TestNeeds(t *testing.T) {
 	want := []string{
 		`warning unmet-requirement confusing lost: it requires the skill "elsewhere", which is not in the catalog`,
 		"note unavailable unseen tool: not offered: it needs the command no-such-tool, which is not in PATH",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestAbsent: what a description sends to and the catalog lacks is told, with its line.
+func TestAbsent(t *testing.T) {
+	r := examine(t, map[string]string{
+		"forms/SKILL.md": "---\nname: forms\ndescription: >-\n  Fills forms. Use when a form is empty.\n  Not for scans (use pdf-ocr) or bills (see office:bill-reader), see the `kite` skill.\n---\nUse pdf-ocr.\n",
+		"bills/SKILL.md": skillFile("bill-reader", "Reads bills. Use when a bill comes. Not for forms (use form-filler).", "Read."),
+		"kite/SKILL.md":  skillFile("kite", "Flies a kite. Use when there is wind.", "Run."),
+	})
+	var got []string
+	for _, f := range of(r, "absent-skill") {
+		got = append(got, fmt.Sprintf("%s %s %s:%d %s", f.Severity, f.Skill, path.Base(f.Path), f.Line, f.Message))
+	}
+	want := []string{
+		`note bill-reader SKILL.md:3 the description sends to "form-filler", which is not in the catalog`,
+		`note forms SKILL.md:5 the description sends to "pdf-ocr", which is not in the catalog`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

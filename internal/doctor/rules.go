@@ -87,6 +87,7 @@ const ruleRefused = "key-refused"
 
 // rules are the rules by ID.
 var rules = []Rule{
+	{"absent-skill", skill.Note, confuses, "A description sends to a skill that is not in the catalog.", "Correct the name, install that skill, or leave it out."},
 	{"address-url", skill.Warning, misleads, "The text names a server by a bare IP address.", "Ask whose server it is."},
 	{"agent", skill.Error, breaks, "A rule of an agent matches nothing.", "Correct or remove it."},
 	{"away", skill.Warning, place, "A source cannot be reached; what it had is kept.", "Mount or restore the folder, or remove it from the configuration."},
