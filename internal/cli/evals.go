@@ -38,8 +38,8 @@ A skill that is alone is nearly always found, so prompts are asked among the
 skills of your catalog. If it has fewer than 100, 300 invented skills of many
 fields are there too, unless --among FOLDER brings others: the skills of a
 colleague, or a large collection. The last line says among how many. With
---only-root --root FOLDER none of your own are there, so that the answer is the
-one of CI. "doctor" and the check of a proposal ask in the same way.
+--only-root none of your own are there, so that the answer is that of CI.
+"doctor" and the check of a proposal ask in the same way.
 
 Of a skill, and in what doctor says, phrases of prompts that fail are proposed
 as triggers ("skills help writing"). In your own folders a trigger offers its

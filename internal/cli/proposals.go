@@ -34,7 +34,8 @@ agents ("skills mcp --allow-proposals") and people make.
 An ID may be cut short. What a proposal would do is checked: the changed skill
 follows the specification, "skills doctor" finds nothing that was not there
 before, and the skill's own prompts (its description, and those in evals/*.json)
-still find it, among the other skills of the catalog. Approve refuses a change
+still find it, and as many of its evals get what their author wants, asked as
+"skills evals" asks them. Approve refuses a change
 that fails, unless --force is given. On a terminal it shows the change and asks;
 elsewhere it needs --yes.
 
@@ -59,9 +60,11 @@ catalog digest, applied (when) and where. For one proposal it
 prints these and justification, evidence, diff, conflict (why it does not fit
 the skill as it is), moved (the skill was changed since), notes, and check: an
 object with ok, findings (rule, severity, path, line, message, hint) and bench:
-prompts (how many), before and after (hit1 and hit3: how many find the skill
-first, and among the first three), and worse, a list of prompt, rank_before and
-rank_after.`
+prompts (how many), evals (how many prompts of its evals, near misses too),
+among (which skills they were asked among), before and after (hit1 and hit3: how
+many prompts find the skill first, and among the first three; right: how many
+evals get what their author wants, as "skills evals" says), and worse, a list of
+prompt, rank_before and rank_after.`
 
 // The actions of the command proposals.
 const (

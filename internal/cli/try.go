@@ -62,7 +62,8 @@ all skills.
   and mode, partial, unread, kind, demand, threshold and disturb as
   "context --json"
 and with --skill an object with id, path, summary, triggers (proposed for the
-prompts that fail), unusable (path, line, reason), among and
+prompts that fail), unusable (path, line, reason), among (numbers of skills that
+they were asked among, of catalog, folders and invented) and
   prompts    a list of id, skill, prompt, should_trigger, right (as its author
              wants), result (offered, lost, below, kind or hidden), lost_to,
              demand, threshold, missing, verdict, by_search (only you start
