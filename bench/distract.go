@@ -41,7 +41,6 @@ type Mixture struct {
 // NewMixture mixes the skills of a corpus into a set, see ReadCorpus.
 func NewMixture(d *Dataset, others iter.Seq2[Document, error]) *Mixture {
 	m := &Mixture{Dataset: *d}
-	m.room = nil
 	m.Corpus = func(yield func(Document, error) bool) {
 		m.used, m.leftOut = 0, 0
 		alike := make(map[string]bool)

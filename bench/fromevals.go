@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"strings"
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/evals"
@@ -16,15 +14,15 @@ import (
 var ErrNoEvals = errors.New("no skill of the catalog has prompts in an " + skill.EvalsPattern + " file")
 
 // FromEvals makes a set from the skills that are in a room, and the prompts in the evals/*.json files
-// beside those of its catalog for which tried is true; nil means all. The room must stay open while
-// the set is measured. warn is called for each file of evals and each skill that is left out because it
+// beside those of its catalog for which tried is true; nil means all. It has no Corpus: the room must
+// stay open while it is measured. warn is called for each file of evals that is left out because it
 // cannot be used. The error is ErrNoEvals if there is nothing to leave out and no prompt.
 func FromEvals(ctx context.Context, r *evals.Room, tried func(*repertoire.Entry) bool, warn func(error)) (*Dataset, []evals.Unusable, error) {
 	entries, err := r.List(ctx, r.Agent, &repertoire.ListOptions{Person: true})
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &Dataset{Name: "from-evals", Corpus: documentsOf(ctx, r, entries, warn), room: r}
+	d := &Dataset{Name: "from-evals", room: r}
 	var bad []evals.Unusable
 	unread := 0
 	for _, e := range entries {
@@ -64,27 +62,6 @@ func queriesOf(skill string, prompts []evals.Prompt) []Query {
 		list[i] = q
 	}
 	return list
-}
-
-// documentsOf reads the skills of a room as they are now.
-func documentsOf(ctx context.Context, r *evals.Room, entries []repertoire.Entry, warn func(error)) iter.Seq2[Document, error] {
-	return func(yield func(Document, error) bool) {
-		for _, e := range entries {
-			body, err := r.Body(ctx, e.ID, r.Agent)
-			var s *skill.Skill
-			if err == nil {
-				s, err = skill.Parse(strings.NewReader(body.Text), e.Location)
-			}
-			if err != nil {
-				warn(fmt.Errorf("%s: left out: %w", e.ID, err))
-				continue
-			}
-			s.Name, s.Description, s.Digest = e.Name, e.Description, e.Digest
-			if !yield(Document{ID: e.ID, At: e.Location, Skill: s}, nil) {
-				return
-			}
-		}
-	}
 }
 
 // opened returns the catalog of a room as one that Run measures. Nothing is indexed anew.

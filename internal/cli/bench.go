@@ -34,8 +34,8 @@ as it is. A set is a folder with
                  relevance of 0 says that the skill is not wanted
 A set without corpus.jsonl is measured on the corpus that --corpus names. With
 --from-evals the set is made of your own catalog and of the prompts in the
-evals/*.json files beside its skills ("skills help evals" describes them and
-among which others they are asked), and each prompt is listed: offered, lost to another skill, or below the rate, with
+evals/*.json files beside its skills, which "skills help evals" describes, and
+each prompt is listed: offered, lost to another skill, or below the rate, with
 the words that the skill lacks. The skills with a prompt that does not get what
 its author wants come first. A terminal shows the first of these prompts, and
 all prompts with --all.
@@ -216,6 +216,8 @@ func (b *benchFlags) check(json bool) error {
 	}
 	mode := unsetOrOneOf("mode", bench.Mode(b.mode), modes)
 	switch {
+	case b.fromEvals && b.distractors != "":
+		return errors.New("--distractors is for --dataset; \"skills evals --among FOLDER\" asks evals among other skills")
 	case len(b.datasets) == 0 && !b.fromEvals:
 		return errors.New("--dataset, --from-evals, --speed or --url is needed")
 	case mode != nil:
@@ -284,7 +286,7 @@ func runBench(ctx context.Context, s *session, b *benchFlags) error {
 
 // ownEvals returns the set of the evals in the catalog, which can be measured until done is called.
 func ownEvals(ctx context.Context, s *session, b *benchFlags, setup *bench.Setup) (d *bench.Dataset, bad []evals.Unusable, done func(), err error) {
-	c, err := s.openTried(ctx, len(b.tried) > 0)
+	c, err := openTried(ctx, s, len(b.tried) > 0)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -292,7 +294,7 @@ func ownEvals(ctx context.Context, s *session, b *benchFlags, setup *bench.Setup
 	if b.mode != "" || b.embedder != "" {
 		o.Embedder, o.Contextual = orNone(setup.Embedder), orNone(setup.Contextual)
 	}
-	room, err := s.openRoom(ctx, c, o)
+	room, err := openRoom(ctx, c, o)
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, c.Close())
 	}

@@ -266,7 +266,7 @@ func TestJSON(t *testing.T) {
 		{"read without a path", []string{"read", "cat"}, "files folder id"},
 		{"why", []string{"why", "cat", "feed the cat"}, "advice background best demand demand_terms description disturb id missing mode name of path probability prompt rank relevant score source threshold verdict why"},
 		{"try", []string{"try", "feed the cat"}, "background client deadline_ms demand disturb in_scope late mode omitted outcome prompt set_up skills text threshold tokens took_ms"},
-		{"try --skill", []string{"try", "--skill", "cat"}, "id path prompts summary"},
+		{"try --skill", []string{"try", "--skill", "cat"}, "among id path prompts summary"},
 		{"doctor", []string{"doctor"}, "errors ignored not_analysed notes problems skills warnings"},
 		{"doctor --rules", []string{"doctor", "--rules"}, "rules"},
 		{"setup", []string{"setup", "cursor", "--dry-run", "--program", "skills", "--no-check"}, "changes files written"},

@@ -134,7 +134,7 @@ func examineAll(ctx context.Context, s *session, args []string, strict, noIgnore
 		return err == nil || !errors.Is(err, fs.ErrNotExist)
 	}
 	if len(args) > 0 && slices.ContainsFunc(args, isFolder) {
-		r, err := doctor.Folders(ctx, args, strict, func(ctx context.Context) (*repertoire.Catalog, error) { return s.withFolders(ctx, args) })
+		r, err := doctor.Folders(ctx, args, strict, func(ctx context.Context) (*repertoire.Catalog, error) { return withFolders(ctx, s, args) })
 		return r, err == nil && r.Skills == 1, err
 	}
 	r, skills, err := diagnose(ctx, s, strict, noIgnore)
@@ -159,10 +159,10 @@ func examineAll(ctx context.Context, s *session, args []string, strict, noIgnore
 }
 
 // withFolders opens the catalog with the skills in folders.
-func (s *session) withFolders(ctx context.Context, folders []string) (*repertoire.Catalog, error) {
+func withFolders(ctx context.Context, s *session, folders []string) (*repertoire.Catalog, error) {
 	with := *s
 	with.also(folders)
-	c, err := with.openTried(ctx, true)
+	c, err := openTried(ctx, &with, true)
 	if err != nil {
 		return nil, err
 	}

@@ -34,12 +34,12 @@ similar ones. Here each of them is tried as if it were none.
                               were in your catalog
   skills doctor NAME          where does another skill win a prompt? Also FOLDER
 
-A skill that is alone is nearly always found, so prompts are asked among the
-skills of your catalog. If it has fewer than 100, 300 invented skills of many
-fields are there too, unless --among FOLDER brings others: the skills of a
-colleague, or a large collection. The last line says among how many. With
---only-root none of your own are there, so that the answer is that of CI.
-"doctor" and the check of a proposal ask in the same way.
+A skill that is alone is nearly always found, so your whole catalog is asked. If
+it has fewer than 100 skills, 300 invented ones of many fields are there too,
+unless --among FOLDER brings others: the skills of a colleague, or a large
+collection. The last line says among how many. With --only-root none of your own
+are there, so that the answer is that of CI. "doctor" and the check of a
+proposal ask in the same way.
 
 Of a skill, and in what doctor says, phrases of prompts that fail are proposed
 as triggers ("skills help writing"). In your own folders a trigger offers its
@@ -167,7 +167,7 @@ func (g *evalsGate) judge(s *session, out *bench.Result) (failed bool) {
 
 // openTried opens the catalog whose evals are asked. installed: as somebody has it who installs the skills in
 // it, so that their triggers are evidence.
-func (s *session) openTried(ctx context.Context, installed bool) (*catalog, error) {
+func openTried(ctx context.Context, s *session, installed bool) (*catalog, error) {
 	cfg, err := s.readConfig(false)
 	if err != nil {
 		return nil, err
@@ -181,8 +181,8 @@ func (s *session) openTried(ctx context.Context, installed bool) (*catalog, erro
 }
 
 // openRoom opens the catalog in which prompts of evals are asked.
-func (s *session) openRoom(ctx context.Context, c *catalog, o evals.Options) (*evals.Room, error) {
-	bar := s.progress("embedding", 1)
+func openRoom(ctx context.Context, c *catalog, o evals.Options) (*evals.Room, error) {
+	bar := c.session.progress("embedding", 1)
 	defer bar.done()
 	o.Agent, o.Step = c.agent, bar.set
 	return evals.Open(ctx, c.Catalog, o)
@@ -198,7 +198,7 @@ func trySkill(ctx context.Context, s *session, name string, among []string) erro
 	if _, err := c.Lookup(ctx, name, c.agent); err != nil {
 		return err
 	}
-	room, err := s.openRoom(ctx, c, evals.Options{Folders: among})
+	room, err := openRoom(ctx, c, evals.Options{Folders: among})
 	if err != nil {
 		return err
 	}

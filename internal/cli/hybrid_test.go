@@ -93,7 +93,7 @@ func TestBenchModes(t *testing.T) {
 	configure(t, embedtest.Server(t, new(embedtest.Fake)).URL, "1m")
 	for _, c := range []struct{ flag, mode, answers string }{
 		{"", "hybrid", "hybrid"}, {"--mode=hybrid", "hybrid", "hybrid"},
-		{"--mode=vector", "vector", "hybrid"}, {"--mode=text", "text", "text (no embedder)"},
+		{"--mode=text", "text", "text (no embedder)"},
 	} {
 		out := object(t, call(t, 0, append([]string{"bench", "--from-evals", "--json"}, strings.Fields(c.flag)...)...))
 		set := out["sets"].([]any)[0].(map[string]any)

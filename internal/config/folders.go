@@ -169,12 +169,8 @@ const catalogName = "catalog.db"
 const FilesSuffix = ".files"
 
 // ChecksSuffix ends the name of the folder in which changes of the skills of a catalog are
-// checked.
+// checked, and their evals asked.
 const ChecksSuffix = ".checks"
-
-// EvalsSuffix ends the name of the folder with the catalogs in which prompts of evals are asked among
-// other skills.
-const EvalsSuffix = ".evals"
 
 // maxBeside is how many other catalogs Beside returns: reading what 50 of them hold takes
 // about as long as reading ten skills.
@@ -259,7 +255,6 @@ func removeCatalog(db string) {
 	}
 	os.RemoveAll(db + FilesSuffix)
 	os.RemoveAll(db + ChecksSuffix)
-	os.RemoveAll(db + EvalsSuffix)
 	os.Remove(folder)
 }
 

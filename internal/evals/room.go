@@ -129,7 +129,7 @@ func (r *Room) openLocal(ctx context.Context, cfg *repertoire.Config, o *Options
 	cfg.Deadline = max(cfg.Deadline, time.Minute)
 	cfg.Discover, cfg.Fetch, cfg.Changed, cfg.Heard, cfg.Logger = nil, nil, nil, nil, nil
 	cfg.Schedule, cfg.Background, cfg.Defer, cfg.Away = repertoire.Never, false, true, true
-	above := cfg.DB + config.EvalsSuffix
+	above := cfg.DB + config.ChecksSuffix
 	switch {
 	case len(o.Folders) > 0 || o.Embedder != nil:
 		scratch.Sweep(above, "once", nil)
@@ -138,7 +138,7 @@ func (r *Room) openLocal(ctx context.Context, cfg *repertoire.Config, o *Options
 		}
 		cfg.DB = filepath.Join(r.folder.Dir, "catalog.db")
 	case len(others) > 0:
-		cfg.DB = filepath.Join(above, "catalog.db")
+		cfg.DB = filepath.Join(above, "evals.db")
 	}
 	cfg.Sources = append(cfg.Sources, others...)
 	c, err := repertoire.Open(ctx, *cfg)

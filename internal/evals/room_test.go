@@ -99,7 +99,7 @@ func TestRoomLeavesLittle(t *testing.T) {
 		must.Do(t, err)
 		must.Do(t, r.Close())
 	}
-	entries, err := os.ReadDir(c.Path() + ".evals")
+	entries, err := os.ReadDir(c.Path() + ".checks")
 	must.Do(t, err)
 	for _, e := range entries {
 		if e.IsDir() {
