@@ -16,7 +16,7 @@ func reference(t *testing.T, c *repertoire.Catalog, a *repertoire.Agent) int {
 	t.Helper()
 	answer, err := c.Search(t.Context(), repertoire.Query{Text: "bake bread", Agent: a})
 	must.Do(t, err)
-	return answer.Background.Prompts
+	return answer.Background.Needless.Prompts
 }
 
 // TestCalibrate: a catalog with a schedule is calibrated, with its agents; any other only

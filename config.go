@@ -31,7 +31,7 @@ const Never = "never"
 // reaches, so that skills are offered for each.
 const Always = search.Always
 
-// OnlyNamed is the rate of disturbance of a catalog, a Query or a Budget at which a prompt
+// OnlyNamed is the rate (Disturb, Unfit) of a catalog, a Query or a Budget at which a prompt
 // gets only the skills that it names.
 const OnlyNamed = search.OnlyNamed
 
@@ -104,13 +104,14 @@ type Config struct {
 	Deadline time.Duration
 
 	// Disturb is the share, up to 1, of the prompts that need no skill that may get an
-	// offer. The threshold that keeps to it depends on the catalog, see Owner.Calibrate. 0
-	// means .1, OnlyNamed that a prompt gets only the skills that it names.
-	Disturb float64
+	// offer, and Unfit that of the prompts that need one which is not in the catalog. The threshold that
+	// keeps to both depends on the catalog, see Owner.Calibrate. 0
+	// means .1 and .25, OnlyNamed that a prompt gets only the skills that it names.
+	Disturb, Unfit float64
 
-	// Threshold is the least probability, up to 1, that a prompt wants a skill for
-	// any to be offered; 0 means that Disturb decides, Always means that every prompt
-	// reaches it. Threshold and Disturb must not both be set.
+	// Threshold is the least probability, up to 1, that a prompt wants the best skill for
+	// any to be offered; 0 means that Disturb and Unfit decide, Always means that every prompt
+	// reaches it. Neither of them must be set beside Threshold.
 	Threshold float64
 
 	// Form is the form of the blocks whose Budget names none; "" means short where a tool
@@ -247,7 +248,7 @@ func ReadConfig(dir string, o *ConfigOptions) (Config, error) {
 		return Config{}, err
 	}
 	cfg := Config{
-		Away: true, DB: s.DB, VectorCache: config.VectorCache(), Deadline: s.Deadline, Disturb: s.Disturb, Threshold: s.Threshold, Agents: s.Agents, Scripts: s.Scripts, Schedule: s.Schedule,
+		Away: true, DB: s.DB, VectorCache: config.VectorCache(), Deadline: s.Deadline, Disturb: s.Disturb, Unfit: s.Unfit, Threshold: s.Threshold, Agents: s.Agents, Scripts: s.Scripts, Schedule: s.Schedule,
 		Form: contextprovider.Form(s.Form), Offer: contextprovider.Offer(s.Offer), Wording: contextprovider.Wording(s.Wording),
 		IgnoreNeeds: s.Requires.Ignore, Assume: s.Requires.Assume, LoadRequired: s.Requires.Load,
 		Policy: s.Policy(dir, o.Client, o.Warn), Usage: s.Usage.Log, UsagePrompts: s.Usage.Prompts,

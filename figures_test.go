@@ -82,7 +82,6 @@ func figureSources(t *testing.T) map[string]string {
 	short := func(x float64, decimals int) string {
 		return strings.TrimPrefix(strconv.FormatFloat(x, 'f', decimals, 64), "0")
 	}
-	of := func(x float64) string { return short(x, 2) }
 	all := must.Read(t, "bench/FIGURES.md")
 	sets, own, _ := strings.Cut(all, "\n## In people's own words")
 	own, _, _ = strings.Cut(own, "<!-- end -->")
@@ -111,11 +110,27 @@ func figureSources(t *testing.T) map[string]string {
 		"hook-500-ms":         speed("the process `context` from start to end, ms", 1),
 		"hook-20101-ms":       speed("the process `context` from start to end, ms", 3),
 		"resident-20101-ms":   strings.TrimRight(speed("a block in a resident process, p50 ms", 3), "0"),
-		"gate": fmt.Sprintf("%s · highest sum of both cosines + %s · strength of the text + %s · coverage by name and description + %s · head + %s · request − %s · ln(number of skills) − %s",
-			of(v.Nearness), of(v.Strength), of(v.Coverage), of(v.Head), of(v.Request), of(-v.Size), of(-v.Base)),
-		"gate-encoder": fmt.Sprintf("%s · highest sum of both cosines + %s · highest cosine of the encoder + %s · strength + %s · coverage + %s · head + %s · request − %s · ln(number of skills) − %s",
-			of(c.Nearness), of(c.Sentence), of(c.Strength), of(c.Coverage), of(c.Head), of(c.Request), of(-c.Size), of(-c.Base)),
+		"gate":                weighted(v),
+		"gate-encoder":        weighted(c),
 	}
+}
+
+// weighted returns the sum that a gate makes of its figures, without those that need a trigger or an example.
+func weighted(l rank.Logit) string {
+	of := func(x float64) string { return strings.TrimPrefix(strconv.FormatFloat(x, 'f', 2, 64), "0") }
+	sum := ""
+	for _, f := range rank.Figures {
+		switch w := *f.Weight(&l); {
+		case w == 0 || f.Name == "trigger" || f.Name == "example":
+		case f.Name == "base":
+			sum = of(w)
+		case w < 0:
+			sum += fmt.Sprintf(" − %s · %s", of(-w), f.Name)
+		default:
+			sum += fmt.Sprintf(" + %s · %s", of(w), f.Name)
+		}
+	}
+	return strings.Replace(sum, "-", "−", 1)
 }
 
 // megabytes returns the size of a file.

@@ -80,7 +80,7 @@ type state struct {
 
 func (o *opening) searchOptions() *search.Options {
 	return &search.Options{
-		Deadline: o.cfg.Deadline, Inline: o.by.Inline, Fallback: o.by.Fallback, Contextual: o.by.Contextual, ContextualDeadline: o.by.Wait, Threshold: o.cfg.Threshold, Disturb: o.cfg.Disturb,
+		Deadline: o.cfg.Deadline, Inline: o.by.Inline, Fallback: o.by.Fallback, Contextual: o.by.Contextual, ContextualDeadline: o.by.Wait, Threshold: o.cfg.Threshold, Disturb: o.cfg.Disturb, Unfit: o.cfg.Unfit,
 		Reranker: o.cfg.Reranker, RerankDeadline: o.cfg.RerankDeadline, RerankCandidates: o.cfg.RerankCandidates, Missing: o.missing,
 	}
 }

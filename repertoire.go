@@ -56,7 +56,7 @@ func newCatalog(ctx context.Context, cfg Config) (*Catalog, error) {
 	o.setReady = sync.OnceFunc(func() { close(o.ready) })
 	o.rules.Store(&rules{cfg.Policy, cfg.Agents})
 	_, err := newReader(cfg.Sources)
-	if err = cmp.Or(err, (&search.Query{Threshold: cfg.Threshold, Disturb: cfg.Disturb}).CheckLevels(), cfg.Policy.Check(), checkAgents(cfg.Agents)); err != nil {
+	if err = cmp.Or(err, (&search.Query{Threshold: cfg.Threshold, Disturb: cfg.Disturb, Unfit: cfg.Unfit}).CheckLevels(), cfg.Policy.Check(), checkAgents(cfg.Agents)); err != nil {
 		return nil, err
 	}
 	c := &Catalog{opening: o}

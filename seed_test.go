@@ -103,8 +103,8 @@ func TestNewWorktree(t *testing.T) {
 	if err != nil || len(syntax.Hits) != 0 || syntax.Unread == 0 {
 		t.Errorf("found by syntax: %+v, %v, %d unread", syntax.Hits, err, syntax.Unread)
 	}
-	if answer.Unread == 0 || answer.Background.Prompts == 0 {
-		t.Errorf("%d unread, calibrated with %d prompts (%s)", answer.Unread, answer.Background.Prompts, answer.Background.Missing)
+	if answer.Unread == 0 || answer.Background.Needless.Prompts == 0 {
+		t.Errorf("%d unread, calibrated with %d prompts (%s)", answer.Unread, answer.Background.Needless.Prompts, answer.Background.Missing)
 	}
 	block, err := c.Block(t.Context(), "deploy the web site to the server", repertoire.Budget{Offer: contextprovider.Relevant}, nil)
 	must.Do(t, err)

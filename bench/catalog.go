@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
@@ -56,10 +57,10 @@ type Setup struct {
 	Embedder embed.Embedder // not used by Text, needed by the other modes
 	// Contextual is the encoder whose vectors rank beside those of Embedder, see index.Options;
 	// nil means none. Text does not use it.
-	Contextual embed.Embedder
-	Deadline   time.Duration // for the embedding of a prompt, see search.Options
-	Disturb    float64       // see search.Options
-	Threshold  float64       // see search.Options
+	Contextual     embed.Embedder
+	Deadline       time.Duration // for the embedding of a prompt, see search.Options
+	Disturb, Unfit float64       // see search.Options
+	Threshold      float64       // see search.Options
 
 	Indexed  func()              // called for each skill; nil means no call
 	Embedded func(done, all int) // called while texts are embedded; nil means no call
@@ -92,7 +93,7 @@ func NewCatalog(ctx context.Context, d *Dataset, s *Setup) (_ *Catalog, err erro
 		return nil, err
 	}
 	c.store = db
-	opts := &search.Options{Deadline: s.Deadline, ContextualDeadline: unhurried, Disturb: s.Disturb, Threshold: s.Threshold}
+	opts := &search.Options{Deadline: s.Deadline, ContextualDeadline: unhurried, Disturb: s.Disturb, Unfit: s.Unfit, Threshold: s.Threshold}
 	if s.Mode == Vector {
 		opts.Params = &rank.Params{Legs: [rank.Legs]float64{rank.Description: 1, rank.Full: 1, rank.Sentence: 2}, Gate: rank.DefaultGate()}
 	}
@@ -186,6 +187,9 @@ func (c *Catalog) ref(d Document) *skill.Ref {
 	dir := fmt.Sprintf("%07d", len(c.ids))
 	d.Skill.Name = freeName(c.names, d.Skill.Name)
 	c.ids[d.Skill.Name], c.named[d.ID] = d.ID, d.Skill.Name
+	if d.Skill.Digest == "" { // skills of one digest are copies
+		d.Skill.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256(fmt.Appendf(nil, "%q %q %q", d.ID, d.Skill.Description, d.Skill.Body)))
+	}
 	d.Skill.Path, d.Skill.Location = dir+"/SKILL.md", "skills/"+d.Skill.Name+"/SKILL.md"
 	return &skill.Ref{Path: d.Skill.Path, Load: func() (*skill.Skill, error) { return d.Skill, nil }}
 }

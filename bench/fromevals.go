@@ -90,7 +90,7 @@ func explain(ctx context.Context, d *Dataset, measured []PromptResult, o *Option
 			continue
 		}
 		p := evals.Prompt{ID: q.ID, Eval: skill.Eval{Prompt: q.Text, Trigger: len(q.Wanted) > 0}}
-		out, err := d.room.Try(ctx, q.Owner, []evals.Prompt{p}, evals.Levels{Disturb: o.Disturb, Threshold: o.Threshold})
+		out, err := d.room.Try(ctx, q.Owner, []evals.Prompt{p}, evals.Levels{Disturb: o.Disturb, Unfit: o.Unfit, Threshold: o.Threshold})
 		if err != nil {
 			return nil, err
 		}

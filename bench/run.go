@@ -23,8 +23,8 @@ type Options struct {
 	// prompts that need none. 0 means all prompts.
 	Limit int
 	Seed  uint64
-	// Disturb and Threshold are passed to search.Query.
-	Disturb, Threshold float64
+	// Disturb, Unfit and Threshold are passed to search.Query.
+	Disturb, Unfit, Threshold float64
 	// LeaveOneOut asks each prompt that needs a skill once more, as if the skills that it needs and
 	// their copies were not there: a prompt of the kind absent.
 	LeaveOneOut bool
@@ -41,7 +41,7 @@ func Run(ctx context.Context, c *Catalog, d *Dataset, opts *Options) (Set, error
 	r.provider = contextprovider.New(r.searcher, nil) // nothing is pinned, so no file is read
 	// Search once before measuring, because the first search reads the catalog. It also
 	// tells which threshold holds.
-	first, err := c.search.Search(ctx, search.Query{Agent: c.agent, Text: d.Name, Disturb: opts.Disturb, Threshold: opts.Threshold})
+	first, err := c.search.Search(ctx, search.Query{Agent: c.agent, Text: d.Name, Disturb: opts.Disturb, Unfit: opts.Unfit, Threshold: opts.Threshold})
 	if err != nil {
 		return Set{}, err
 	}

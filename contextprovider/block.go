@@ -29,11 +29,11 @@ type Budget struct {
 	// Wording is what the block says of its best skill.
 	Wording Wording
 	// Disturb is the share of the prompts that need no skill that may get a list, up
-	// to 1; 0 means the share of the catalog, search.OnlyNamed that only skills are
-	// listed that the prompt names.
-	Disturb float64
-	// Threshold is, instead of Disturb, the least probability that the prompt wants a
-	// skill for any to be listed, up to 1; 0 means that Disturb decides,
+	// to 1, and Unfit that of those that need one which is not in the catalog; 0 means the share of the
+	// catalog, search.OnlyNamed that only skills are listed that the prompt names.
+	Disturb, Unfit float64
+	// Threshold is, instead of both, the least probability that the prompt wants the best
+	// skill for any to be listed, up to 1; 0 means that they decide,
 	// search.Always that every prompt reaches it.
 	Threshold float64
 
@@ -141,14 +141,14 @@ func (p *Provider) Block(ctx context.Context, prompt string, budget Budget, a *s
 	} else if err := p.addPinned(ctx, &b, pinned, budget.Local, a); err != nil {
 		return Block{}, err
 	}
-	answer, err := p.catalog.Search(ctx, search.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Disturb: budget.Disturb, Threshold: budget.Threshold, Trial: budget.Trial, Relevant: true, Typed: true})
+	answer, err := p.catalog.Search(ctx, search.Query{Text: prompt, Limit: max(candidates, budget.Skills), Agent: a, Disturb: budget.Disturb, Unfit: budget.Unfit, Threshold: budget.Threshold, Trial: budget.Trial, Relevant: true, Typed: true})
 	if err != nil {
 		return Block{}, err
 	}
 	b.Ranking = answer.Ranking
 	fitting := budget.Choose(quota(relevant(answer.Hits, pinned), budget.Skills))
 	if len(fitting) > 0 {
-		b.Wording = wordingFor(&fitting[0])
+		b.Wording = wordingFor(fitting)
 	}
 	if done, err := p.listAll(ctx, &b, budget.short(form), a, pinned, fitting, answer.Caveat()); done || err != nil {
 		return b, err

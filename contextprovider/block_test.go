@@ -164,8 +164,8 @@ func TestNothingRelevant(t *testing.T) {
 		"": "empty", " \n": "empty", "thanks!": "reply", "zibbel snarks": "", strings.Repeat("so it is. ", 50): "",
 	} {
 		want := contextprovider.Block{Ranking: search.Ranking{
-			Mode: "text (no embedder)", Kind: kind, Threshold: rank.DefaultGate().ThresholdFor(rank.DefaultRate, nil), Skills: 48,
-			Background: search.Background{Disturb: rank.DefaultRate, Missing: "the catalog has not been calibrated yet", Due: true},
+			Mode: "text (no embedder)", Kind: kind, Threshold: rank.DefaultGate().ThresholdFor(rank.DefaultRate, rank.DefaultUnfit, nil, nil), Skills: 48,
+			Background: search.Background{Disturb: rank.DefaultRate, Unfit: rank.DefaultUnfit, Missing: "the catalog has not been calibrated yet", Due: true},
 		}}
 		if diff := cmp.Diff(want, k.block(t, prompt, contextprovider.Budget{}, nil)); diff != "" {
 			t.Errorf("%.20q (-want +got)\n%s", prompt, diff)

@@ -42,7 +42,7 @@ const (
 // stands for its name; how it is loaded follows. "" means the default.
 type Wording struct {
 	Certain  string // from a probability of .9 on, and if the prompt names the skill
-	Likely   string // from .5 on
+	Likely   string // from .5 on; neither if another skill is more than half as likely
 	Possible string // else
 }
 
@@ -63,12 +63,18 @@ const (
 	possible = "possible"
 )
 
-// wordingFor returns which text of a Wording is for a hit.
-func wordingFor(best *search.Hit) string {
+// wordingFor returns which text of a Wording is for the best of some hits. Of several that are nearly as
+// likely none is the one that the prompt asks for.
+func wordingFor(hits []search.Hit) string {
+	best := search.Hit{}
+	if len(hits) > 0 {
+		best = hits[0]
+	}
+	alone := len(hits) < 2 || best.Probability == 1 || hits[1].Probability < best.Probability/2
 	switch {
-	case best.Probability >= certainly:
+	case alone && best.Probability >= certainly:
 		return certain
-	case best.Probability >= likely:
+	case alone && best.Probability >= likely:
 		return probable
 	}
 	return possible
@@ -85,7 +91,7 @@ func (b Budget) say(fitting []search.Hit) (said, load, about string) {
 	say := func(own, usual string) string {
 		return strings.ReplaceAll(escapedLine(cmp.Or(own, usual)), "{name}", name)
 	}
-	switch d := DefaultWording(); wordingFor(&best) {
+	switch d := DefaultWording(); wordingFor(fitting) {
 	case certain:
 		return say(b.Wording.Certain, d.Certain), b.Load(best.ID, fitting[:1]), best.ID
 	case probable:
@@ -282,7 +288,7 @@ func (b Budget) hint(fitting []search.Hit) string {
 	for i := range fitting {
 		names[i] = escapedLine(fitting[i].ID)
 	}
-	if wordingFor(&fitting[0]) == possible && b.Wording.Possible == "" {
+	if wordingFor(fitting) == possible && b.Wording.Possible == "" {
 		return "Of the skills in the catalog, these may fit this prompt: " + strings.Join(names, ", ") + ". " + b.Load("", fitting) + "\n"
 	}
 	said, load, _ := b.say(fitting)

@@ -94,6 +94,9 @@ type Fitted interface {
 	// Prepared returns the vectors of queries if all of them were embedded beforehand, so that
 	// nobody need wait for them; else nil.
 	Prepared(queries []string) []Vector
+	// Subjects returns vectors of what the skills do for which the last of the prepared queries were
+	// written, one for each.
+	Subjects() []Vector
 	// Reads reports whether the model knows the script of a query. For one that it does not know
 	// its vector says nothing.
 	Reads(query string) bool

@@ -43,7 +43,7 @@ func calibrate(t *testing.T, x *searchtest.Catalog) {
 // measured returns how many prompts that need no skill an answer goes by.
 func measured(t *testing.T, x *searchtest.Catalog) int {
 	t.Helper()
-	return searchtest.Ask(t, x, search.Query{Text: "topic3 and fruit"}).Background.Prompts
+	return searchtest.Ask(t, x, search.Query{Text: "topic3 and fruit"}).Background.Needless.Prompts
 }
 
 // calibrationOf returns the file with what was measured in a catalog.
@@ -141,7 +141,7 @@ func TestCalibrateEmbedsOnce(t *testing.T) {
 			t.Error("no error without vectors")
 		}
 	}
-	if e.queries != 2*500 || measured(t, x) != 0 {
+	if e.queries != 2*900 || measured(t, x) != 0 {
 		t.Errorf("an embedder that refuses was asked for %d vectors", e.queries)
 	}
 	e.err, e.queries, now = nil, 0, now.Add(time.Hour)
@@ -150,7 +150,7 @@ func TestCalibrateEmbedsOnce(t *testing.T) {
 	sync() // a new base
 	calibrate(t, x)
 	calibrate(t, searchtest.Open(t, path, e, opts))
-	if e.queries != 500 {
+	if e.queries != 900 {
 		t.Errorf("%d vectors for two bases", e.queries)
 	}
 	if n := measured(t, x); n != 500 {
@@ -165,7 +165,7 @@ func TestCalibrateEmbedsOnce(t *testing.T) {
 	tree["longer"] = searchtest.Skill("longer", "is longer", strings.Repeat("Many words were added later. ", 800))
 	sync()
 	calibrate(t, x)
-	if e.queries != 500 {
+	if e.queries != 900 {
 		t.Errorf("%d vectors after the kept ones were damaged", e.queries)
 	}
 }

@@ -76,7 +76,7 @@ func TestContextual(t *testing.T) {
 		t.Error("the threshold of a ranking without the encoder holds for one with it")
 	}
 	must.Do(t, x.Calibrate(t.Context(), x.Calibrator(nil)))
-	if a := wantMode(t, x, "hybrid, contextual"); a.Background.Due || a.Background.Prompts == 0 {
+	if a := wantMode(t, x, "hybrid, contextual"); a.Background.Due || a.Background.Needless.Prompts == 0 {
 		t.Errorf("calibrated with the encoder: %+v", a.Background)
 	}
 
@@ -189,7 +189,15 @@ func (*fitted) Prepared(queries []string) []embed.Vector {
 	return vectors
 }
 
+func (*fitted) Subjects() []embed.Vector { return nil }
+
 func (*fitted) Request(embed.Vector, float64) (float64, bool) { return 5, true }
+
+// usualThreshold is the threshold at the default shares.
+func usualThreshold(d snapshot.Demands) float64 {
+	g := rank.DefaultGate()
+	return g.ThresholdFor(rank.DefaultRate, rank.DefaultUnfit, d.Needless, d.Unfit)
+}
 
 // TestContextualThreshold: a prompt is compared with prompts that were ranked as it was, with the
 // encoder or, when it is late, without. The vectors of those prompts come with the encoder.
@@ -210,7 +218,7 @@ func TestContextualThreshold(t *testing.T) {
 	set, err := x.Current(t.Context())
 	must.Do(t, err)
 	c := set.Calibration
-	if slices.Equal(c.Demands[""], c.Contextual[""]) {
+	if slices.Equal(c.Demands[""].Needless, c.Contextual[""].Needless) {
 		t.Error("the encoder makes no difference to the demands")
 	}
 	late := x.Another(t, &embedtest.Fake{Name: "words"}, &searchtest.Options{
@@ -222,7 +230,7 @@ func TestContextualThreshold(t *testing.T) {
 		demands snapshot.Demands
 	}{{x, "hybrid, contextual", c.Contextual[""]}, {late, "hybrid, encoder late", c.Demands[""]}} {
 		a := wantMode(t, tt.x, tt.mode)
-		if want := rank.DefaultGate().ThresholdFor(rank.DefaultRate, tt.demands); a.Threshold != want || a.Background.Prompts != 500 || a.Background.Due {
+		if want := usualThreshold(tt.demands); a.Threshold != want || a.Background.Needless.Prompts != 500 || a.Background.Due {
 			t.Errorf("%s: threshold %v, want %v; %+v", tt.mode, a.Threshold, want, a.Background)
 		}
 		request := slices.IndexFunc(a.Demand.Terms, func(term rank.Term) bool { return term.Name == "request" })
@@ -231,7 +239,7 @@ func TestContextualThreshold(t *testing.T) {
 		}
 	}
 	other := searchtest.Ask(t, x, search.Query{Text: "映画 film"})
-	if want := rank.DefaultGate().ThresholdFor(rank.DefaultRate, c.Demands[""]); other.Mode != "hybrid, not contextual (other script)" || other.Threshold != want {
+	if want := usualThreshold(c.Demands[""]); other.Mode != "hybrid, not contextual (other script)" || other.Threshold != want {
 		t.Errorf("a prompt that the encoder cannot read: mode %q, threshold %v, want %v", other.Mode, other.Threshold, want)
 	}
 	if x.Calibrator(nil).Due(set) {

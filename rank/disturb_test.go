@@ -13,18 +13,18 @@ import (
 func odds(p float64) float64 { return math.Log(p / (1 - p)) }
 
 func TestThresholdFor(t *testing.T) {
-	own := rank.Gate{Threshold: .6}
-	prior := rank.Gate{Prior: []rank.RatePoint{{Rate: .01, Probability: .9}, {Rate: .1, Probability: .5}, {Rate: .2, Probability: .3}}}
+	var own rank.Prior
+	prior := rank.Prior{{Rate: .01, Probability: .9}, {Rate: .1, Probability: .5}, {Rate: .2, Probability: .3}}
 	ten := []float32{0, .1, .2, .3, .4, .5, .6, .7, .8, .9}
 	mean := func(a, b, share float64) float64 { return 1 / (1 + math.Exp(-(share*odds(a) + (1-share)*odds(b)))) }
 	for _, tt := range []struct {
 		name   string
-		gate   rank.Gate
+		prior  rank.Prior
 		rate   float64
 		demand []float32
 		want   float64
 	}{
-		{"nothing is known", own, .05, nil, .6},
+		{"nothing is known", own, .05, nil, .5},
 		{"no prompt", prior, 0, ten, 1},
 		{"every prompt", prior, 1, ten, 0},
 		{"one of ten", own, .1, ten, mean(.8, .9, .5)},
@@ -38,7 +38,7 @@ func TestThresholdFor(t *testing.T) {
 		{"prior, before the first point", prior, .001, nil, mean(.9, .5, 2)},
 		{"own before prior", prior, .1, ten, mean(.8, .9, .5)},
 	} {
-		if got := tt.gate.ThresholdFor(tt.rate, tt.demand); math.Abs(got-tt.want) > 1e-6 {
+		if got := tt.prior.ThresholdFor(tt.rate, tt.demand); math.Abs(got-tt.want) > 1e-6 {
 			t.Errorf("%s: threshold %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -58,7 +58,7 @@ func TestThresholdKeepsRate(t *testing.T) {
 		}
 		slices.Sort(demands)
 		rate := rng.Float64()
-		threshold := rank.Gate{}.ThresholdFor(rate, demands)
+		threshold := rank.Prior(nil).ThresholdFor(rate, demands)
 		reached := 0
 		for _, d := range demands {
 			if float64(d) >= threshold {
@@ -72,13 +72,15 @@ func TestThresholdKeepsRate(t *testing.T) {
 }
 
 func TestDefaultPrior(t *testing.T) {
-	g, last := rank.DefaultGate(), 1.0
-	for _, rate := range []float64{.001, .01, .02, .03, .05, .1, .2, .5, .99} {
-		got := g.ThresholdFor(rate, nil)
-		if got > last || got <= 0 {
-			t.Errorf("rate %v: threshold %v after %v", rate, got, last)
+	for _, p := range []rank.Prior{rank.DefaultGate().Needless, rank.DefaultGate().Unfit} {
+		last := 1.0
+		for _, rate := range []float64{.001, .01, .02, .03, .05, .1, .2, .5, .99} {
+			got := p.ThresholdFor(rate, nil)
+			if got > last || got <= 0 {
+				t.Errorf("rate %v: threshold %v after %v", rate, got, last)
+			}
+			last = got
 		}
-		last = got
 	}
 }
 
@@ -91,6 +93,11 @@ func TestHigher(t *testing.T) {
 	}
 	if got := rank.Higher(nil, 0); got != 0 {
 		t.Errorf("%d of none are higher", got)
+	}
+	for threshold, want := range map[float64]int{0: 5, .1: 4, .5: 2, .91: 0} {
+		if got := rank.Reaching(demands, threshold); got != want {
+			t.Errorf("%d reach %v, want %d", got, threshold, want)
+		}
 	}
 }
 

@@ -1,14 +1,15 @@
 package rank
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
 
-// A Gate turns scores into probabilities by answering two questions: does the prompt
-// want any skill, and if so, which one? The answer to the first depends on absolute
-// values of the best candidates, so that it means the same in catalogs of 50 and of
-// 20,000 skills. The answer to the second depends on the distances between scores.
+// A Gate turns scores into probabilities: how likely is a candidate what the prompt wants? Of the
+// best one that depends on absolute figures, which mean the same in catalogs of 50 and of 20,000
+// skills, and on how far its score stands above the next ones. The others follow from how far they
+// are behind it.
 type Gate struct {
 	Vectors Logit // if cosines are calibrated, see Known
 	Text    Logit // otherwise
@@ -16,28 +17,30 @@ type Gate struct {
 	// each weight is between the two by their share, and so are the log odds. The zero value
 	// means Vectors.
 	Contextual Logit
-	// Threshold is how likely the prompt must be to want a skill, 0 to 1. Below
-	// it, no skill is offered.
+	// Threshold is how likely the best candidate must be, 0 to 1. Below it, no skill is offered.
 	Threshold float64
 	// Least is the least probability of a skill that is offered beside the best one. A
 	// missed skill costs the user as much as 1/Least needless entries.
 	Least float64
-	// Prior holds thresholds of typical catalogs by rate, in rising order of the rates, see
-	// ThresholdFor.
-	Prior []RatePoint
+	// Needless and Unfit hold thresholds of typical catalogs: of prompts that need no skill, and of
+	// prompts that need one which is not in the catalog.
+	Needless, Unfit Prior
 }
 
-// A Logit holds the weights for both questions. The log odds that a prompt wants a skill
-// are a weighted sum.
+// A Logit holds the weights of the figures. The log odds that the best candidate is what the prompt
+// wants are a weighted sum.
 type Logit struct {
 	Base     float64 // a constant
-	Nearness float64 // weight of the highest sum of the embedder's cosines of a candidate
-	Sentence float64 // weight of the highest cosine of the encoder
-	Strength float64 // weight of the highest Strength, up to 6
-	Coverage float64 // weight of the best candidate's Coverage
-	Head     float64 // weight of the best candidate's HeadShare
-	Trigger  float64 // weight of the highest Trigger, if there is one
-	Example  float64 // weight of what the best example says, if there is one
+	Nearness float64 // weight of the sum of its cosines by the embedder
+	Sentence float64 // weight of the square of its cosine by the encoder
+	Apart    float64 // weight of how far its cosine by the encoder is above the highest of the others
+	Lead     float64 // weight of how far its score is above the next
+	Margin   float64 // weight of how far its score is above the mean of the next five
+	Strength float64 // weight of its Strength, up to 6
+	Coverage float64 // weight of its Coverage
+	Head     float64 // weight of its HeadShare
+	Trigger  float64 // weight of its Trigger, if it has one
+	Example  float64 // weight of what its best example says, if there is one
 	Request  float64 // weight of Known.Request
 	Size     float64 // weight of the logarithm of the number of skills: in a large catalog, more are near by chance
 
@@ -46,29 +49,83 @@ type Logit struct {
 	Spread float64
 }
 
+// A Figure is one of those that a Gate weighs.
+type Figure struct {
+	Name   string                  // of the Term
+	Weight func(l *Logit) *float64 // where a Logit has its weight
+	// Least is the least weight that a fit may give: evidence for a skill never speaks against it.
+	Least float64
+	value func(best *Scored, rest []*Scored, in *Known) float64
+}
+
+// Figures are those of a Gate, in the order of the terms of a Demand.
+var Figures = []Figure{
+	{"base", func(l *Logit) *float64 { return &l.Base }, -math.MaxFloat64, func(*Scored, []*Scored, *Known) float64 { return 1 }},
+	{"nearness", func(l *Logit) *float64 { return &l.Nearness }, 0, func(best *Scored, _ []*Scored, _ *Known) float64 { near, _ := best.CosineSum(); return near }},
+	{"sentence nearness", func(l *Logit) *float64 { return &l.Sentence }, 0, func(best *Scored, _ []*Scored, _ *Known) float64 {
+		return best.Value(Sentence) * max(0, best.Value(Sentence))
+	}},
+	{"sentence lead", func(l *Logit) *float64 { return &l.Apart }, 0, func(_ *Scored, rest []*Scored, _ *Known) float64 { return apart(rest) }},
+	{"lead", func(l *Logit) *float64 { return &l.Lead }, 0, func(_ *Scored, rest []*Scored, _ *Known) float64 { return above(rest, 1) }},
+	{"margin", func(l *Logit) *float64 { return &l.Margin }, 0, func(_ *Scored, rest []*Scored, _ *Known) float64 { return above(rest, 5) }},
+	{"strength", func(l *Logit) *float64 { return &l.Strength }, 0, func(best *Scored, _ []*Scored, _ *Known) float64 { return min(best.Strength, maxStrength) }},
+	{"coverage", func(l *Logit) *float64 { return &l.Coverage }, 0, func(best *Scored, _ []*Scored, _ *Known) float64 { return best.Coverage }},
+	{"head", func(l *Logit) *float64 { return &l.Head }, 0, func(best *Scored, _ []*Scored, _ *Known) float64 { return best.HeadShare }},
+	{"trigger", func(l *Logit) *float64 { return &l.Trigger }, 0, func(best *Scored, _ []*Scored, _ *Known) float64 { return best.Trigger }},
+	{"example", func(l *Logit) *float64 { return &l.Example }, 0, func(best *Scored, _ []*Scored, _ *Known) float64 { return best.example() }},
+	{"request", func(l *Logit) *float64 { return &l.Request }, 0, func(_ *Scored, _ []*Scored, in *Known) float64 { return in.Request }},
+	{"size", func(l *Logit) *float64 { return &l.Size }, -math.MaxFloat64, func(_ *Scored, _ []*Scored, in *Known) float64 { return math.Log(float64(max(in.Skills, fewSkills))) }},
+}
+
+// above returns how far the score of the first candidate is above the mean of the next n. Of a
+// candidate that is alone it is a half of its score: with nothing beside it, nothing is told.
+func above(rest []*Scored, n int) float64 {
+	next := rest[1:min(1+n, len(rest))]
+	if len(next) == 0 {
+		return rest[0].Score / 2
+	}
+	sum := 0.0
+	for _, s := range next {
+		sum += s.Score
+	}
+	return rest[0].Score - sum/float64(len(next))
+}
+
+// apart returns how far the encoder's cosine of the first candidate is above the highest of the next
+// ones; 0 if it has none or is alone.
+func apart(rest []*Scored) float64 {
+	if len(rest) == 1 || !rest[0].has[Sentence] {
+		return 0
+	}
+	next := -1.0
+	for _, s := range rest[1:] {
+		next = max(next, s.Value(Sentence))
+	}
+	return rest[0].Value(Sentence) - next
+}
+
 // DefaultGate returns weights that cmd/skills-fit fitted for the built-in embedder: a
-// logistic regression on labelled sets, each alone and mixed with 3,000 other skills. All
-// sets had the same weight; prompts that want no skill had two fifths of it, near misses a
-// tenth. A skill beside the best is offered from the probability on at which it is worth its
-// tokens, if a miss costs as much as twenty needless entries. The weight of Trigger is set by
-// hand, because the labelled sets have no triggers, and Head is half of what the fit gives: more
-// offers more skills with vague descriptions, and fewer of those with long ones. Spread of Contextual
-// is .06 less than the fit gives, which offers a twentieth less. Further figures of the encoder's cosines, of the best candidate and of
-// the margins between them, moved coverage by less than .01.
+// logistic regression on prompts that no model was trained on, in catalogs of 12 to 4,000 skills with
+// and without the skill that each needs, and on prompts that need none.
+// A skill beside the best is offered from the probability on at which it is worth its
+// tokens, if a miss costs as much as twenty needless entries. The weights of Trigger and Example are set by
+// hand, because those prompts are of skills that have neither, and Head of Vectors and Text is half of what
+// the fit gives: more offers more skills with vague descriptions, and fewer of those with long ones.
 func DefaultGate() Gate {
 	return Gate{
-		Vectors:    Logit{Base: -2.75, Nearness: 3.26, Strength: .55, Coverage: 1.3, Head: 2.5, Trigger: .5, Size: -.35, Request: .49, Spread: .22},
-		Contextual: Logit{Base: -2.74, Nearness: 1.4, Sentence: 5.52, Strength: .43, Coverage: 1.34, Head: .375, Trigger: .5, Example: 3, Size: -.35, Request: .48, Spread: .33},
-		Text:       Logit{Base: -2.79, Strength: .82, Coverage: 2.5, Head: 2.5, Trigger: .5, Size: -.2, Request: .38, Spread: .13},
-		Threshold:  .6,
+		Vectors:    Logit{Base: -3.22, Nearness: 2.83, Lead: 1.15, Margin: .65, Strength: .14, Coverage: .98, Head: 4.5, Trigger: .5, Example: 3, Request: .19, Size: -.47, Spread: .22},
+		Contextual: Logit{Base: -4.83, Sentence: 8.11, Apart: 6.99, Lead: .16, Margin: 1.42, Strength: .1, Head: 1.23, Trigger: .5, Example: 3, Request: .32, Size: -.09, Spread: .3},
+		Text:       Logit{Base: -4.75, Lead: 1.03, Margin: 2.51, Strength: .48, Coverage: 2.84, Head: 5, Trigger: .5, Example: 3, Request: .13, Size: -.25, Spread: .14},
+		Threshold:  .2,
 		Least:      .05,
-		Prior:      []RatePoint{{.01, .667}, {.02, .521}, {.03, .451}, {.05, .363}, {.07, .314}, {.1, .269}, {.15, .213}, {.2, .171}, {.3, .123}, {.5, .069}},
+		Needless:   Prior{{.01, .679}, {.02, .437}, {.03, .348}, {.05, .228}, {.07, .169}, {.1, .106}, {.15, .063}, {.2, .042}, {.25, .029}, {.3, .021}, {.4, .013}, {.5, .009}},
+		Unfit:      Prior{{.01, .878}, {.02, .777}, {.03, .615}, {.05, .465}, {.07, .36}, {.1, .297}, {.15, .21}, {.2, .159}, {.25, .13}, {.3, .108}, {.4, .077}, {.5, .055}},
 	}
 }
 
-// A Demand answers whether the prompt wants any skill, and why.
+// A Demand says how likely the best candidate is what the prompt wants, and why.
 type Demand struct {
-	Probability float64 // how likely the prompt wants any of the candidates, 0 to 1
+	Probability float64 // how likely the prompt wants the best candidate, 0 to 1
 	Terms       []Term  // their sum is the log odds; nil if there are no candidates
 }
 
@@ -89,8 +146,9 @@ const (
 )
 
 // Judge sets Probability and Relevant of candidates, which must be in the order that
-// Order returns. A skill that the prompt names has the probability 1; whether the prompt wants
-// others beside it, Judge finds out as if it were not there.
+// Order returns, without copies of one skill: those would look like doubt. A skill that the prompt
+// names has the probability 1; whether the prompt wants others beside it, Judge finds out as if it
+// were not there.
 func (g Gate) Judge(scored []Scored, in Known) Demand {
 	rest := make([]*Scored, 0, len(scored))
 	for i := range scored {
@@ -111,22 +169,12 @@ func (g Gate) Judge(scored []Scored, in Known) Demand {
 		}
 	}
 	d := logit.demand(rest, in)
-	total := 0.0
 	for i, s := range rest {
-		s.Probability = math.Exp((s.Score - rest[0].Score) / logit.Spread)
-		if i < GateDepth { // the demand is that one of these is wanted
-			total += s.Probability
+		s.Probability = d.Probability * math.Exp((s.Score-rest[0].Score)/logit.Spread)
+		if d.Probability >= g.Threshold {
+			best := i == 0 && len(rest) == len(scored) // no skill is named
+			s.Relevant = best || s.Probability >= g.Least
 		}
-	}
-	for _, s := range rest {
-		s.Probability *= d.Probability / total
-	}
-	if d.Probability < g.Threshold {
-		return d
-	}
-	for i, s := range rest {
-		best := i == 0 && len(rest) == len(scored) // no skill is named
-		s.Relevant = best || s.Probability >= g.Least
 	}
 	return d
 }
@@ -145,74 +193,62 @@ func understood(rest []*Scored) float64 {
 // toward returns weights between those of l, for a share of 0, and those of to, for 1.
 func (l Logit) toward(to Logit, share float64) Logit {
 	between := func(a, b float64) float64 { return a + share*(b-a) }
-	return Logit{
-		Base:     between(l.Base, to.Base),
-		Nearness: between(l.Nearness, to.Nearness),
-		Sentence: between(l.Sentence, to.Sentence),
-		Strength: between(l.Strength, to.Strength),
-		Coverage: between(l.Coverage, to.Coverage),
-		Head:     between(l.Head, to.Head),
-		Trigger:  between(l.Trigger, to.Trigger),
-		Example:  between(l.Example, to.Example),
-		Request:  between(l.Request, to.Request),
-		Size:     between(l.Size, to.Size),
-		Spread:   between(l.Spread, to.Spread),
+	for _, f := range Figures {
+		*f.Weight(&l) = between(*f.Weight(&l), *f.Weight(&to))
 	}
+	l.Spread = between(l.Spread, to.Spread)
+	return l
 }
 
-// demand returns how likely the prompt wants any of the candidates, given best first.
+// demand returns how likely the prompt wants the first of the candidates, given best first.
 func (l Logit) demand(rest []*Scored, in Known) Demand {
-	nearness, sentence, strength, trigger, example := 0.0, 0.0, 0.0, 0.0, 0.0
-	for _, s := range rest[:min(GateDepth, len(rest))] {
-		strength = max(strength, min(s.Strength, maxStrength))
-		trigger, example = max(trigger, s.Trigger), max(example, s.example())
-		sentence = max(sentence, s.Value(Sentence))
-		if near, ok := s.CosineSum(); ok {
-			nearness = max(nearness, near)
+	terms := make([]Term, 0, len(Figures))
+	for _, f := range Figures {
+		if t := (Term{f.Name, f.value(rest[0], rest, &in), *f.Weight(&l)}); t.Value != 0 {
+			terms = append(terms, t)
 		}
 	}
-	terms := []Term{{"base", 1, l.Base}}
-	if l.Nearness != 0 {
-		terms = append(terms, Term{"nearness", nearness, l.Nearness})
-	}
-	if l.Sentence != 0 {
-		terms = append(terms, Term{"sentence nearness", sentence, l.Sentence})
-	}
-	terms = append(terms,
-		Term{"strength", strength, l.Strength},
-		Term{"coverage", rest[0].Coverage, l.Coverage},
-		Term{"head", rest[0].HeadShare, l.Head})
-	if trigger > 0 {
-		terms = append(terms, Term{"trigger", trigger, l.Trigger})
-	}
-	if example > 0 {
-		terms = append(terms, Term{"example", example, l.Example})
-	}
-	terms = append(terms,
-		Term{"request", in.Request, l.Request},
-		Term{"size", math.Log(float64(max(in.Skills, fewSkills))), l.Size})
 	return Demand{Probability: probability(sum(terms)), Terms: terms}
 }
 
-// DefaultRate is the share of the prompts that need no skill that may get an offer.
-const DefaultRate = .1
+// The shares of prompts that may get an offer, if nothing else is set: of those that need no skill,
+// and of those that need one which is not there.
+const (
+	DefaultRate  = .1
+	DefaultUnfit = .25
+)
 
 // leastThreshold is the least threshold of a rate below 1: in a catalog of a few skills that are
 // ranked by text, hardly any prompt that needs no skill has a demand at all.
 const leastThreshold = .01
 
-// A RatePoint says which demand only a share of the prompts that need no skill exceeds in
-// a typical catalog.
+// reserve is the part of the share of prompts without a skill for which the threshold is set: other
+// prompts are offered something more often than those that set it, on the dev sets by a fifth to a fourth.
+const reserve = .8
+
+// ThresholdFor returns the threshold at which at most these shares get an offer, of the prompts that
+// need no skill and of those that need one which is not there, see Prior.ThresholdFor.
+func (g Gate) ThresholdFor(disturb, unfit float64, needless, work []float32) float64 {
+	if unfit < 1 {
+		unfit *= reserve
+	}
+	return max(g.Needless.ThresholdFor(disturb, needless), g.Unfit.ThresholdFor(unfit, work))
+}
+
+// A Prior holds thresholds of a typical catalog by rate, in rising order of the rates.
+type Prior []RatePoint
+
+// A RatePoint says which demand only a share of some prompts exceeds in a typical catalog.
 type RatePoint struct {
 	Rate        float64 // the share
 	Probability float64 // the demand
 }
 
-// ThresholdFor returns the threshold at which at most a share of the prompts that need no
-// skill gets an offer. background are the demands of such prompts in this catalog, in rising
+// ThresholdFor returns the threshold at which at most a share of some prompts gets an offer.
+// background are the demands of such prompts in this catalog, in rising
 // order; if there are none, the threshold is that of a typical catalog. No threshold is below
 // 1 %, but a rate of 1 gives one that all prompts reach; a rate of 0 gives one that none does.
-func (g Gate) ThresholdFor(rate float64, background []float32) float64 {
+func (p Prior) ThresholdFor(rate float64, background []float32) float64 {
 	switch {
 	case rate <= 0:
 		return 1
@@ -220,10 +256,8 @@ func (g Gate) ThresholdFor(rate float64, background []float32) float64 {
 		return 0
 	case len(background) > 0:
 		return max(leastThreshold, probability(exceeded(background, rate)))
-	case len(g.Prior) > 0:
-		return max(leastThreshold, probability(g.prior(rate)))
 	}
-	return g.Threshold
+	return max(leastThreshold, probability(p.at(rate)))
 }
 
 // exceeded returns the log odds that at most a share of the demands, which are in rising
@@ -243,19 +277,21 @@ func exceeded(demands []float32, rate float64) float64 {
 	return (logOdds(float64(last)) + logOdds(float64(demands[len(must)]))) / 2
 }
 
-// prior returns the log odds that a share of the prompts exceeds in a typical catalog. The
-// log odds between two points, and beyond the last, are a linear function of the logarithm
+// at returns the log odds that a share of the prompts exceeds in a typical catalog; 0 if nothing is
+// known. The log odds between two points, and beyond the last, are a linear function of the logarithm
 // of the rate.
-func (g Gate) prior(rate float64) float64 {
-	points := g.Prior
-	if len(points) == 1 {
-		return logOdds(points[0].Probability)
+func (p Prior) at(rate float64) float64 {
+	switch len(p) {
+	case 0:
+		return 0
+	case 1:
+		return logOdds(p[0].Probability)
 	}
-	n := slices.IndexFunc(points[1:len(points)-1], func(p RatePoint) bool { return rate < p.Rate })
+	n := slices.IndexFunc(p[1:len(p)-1], func(p RatePoint) bool { return rate < p.Rate })
 	if n < 0 {
-		n = len(points) - 2
+		n = len(p) - 2
 	}
-	a, b := points[n], points[n+1]
+	a, b := p[n], p[n+1]
 	share := math.Log(rate/a.Rate) / math.Log(b.Rate/a.Rate)
 	return (1-share)*logOdds(a.Probability) + share*logOdds(b.Probability)
 }
@@ -273,11 +309,11 @@ func probability(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 // Higher returns how many of the demands, which are in rising order, are higher than a
 // demand.
 func Higher(demands []float32, than float64) int {
-	n, _ := slices.BinarySearchFunc(demands, float32(than), func(d, than float32) int {
-		if d <= than {
-			return -1
-		}
-		return 1
-	})
+	return Reaching(demands, float64(math.Nextafter32(float32(than), 2)))
+}
+
+// Reaching returns how many of the demands, which are in rising order, reach a threshold.
+func Reaching(demands []float32, threshold float64) int {
+	n, _ := slices.BinarySearchFunc(demands, threshold, func(d float32, threshold float64) int { return cmp.Compare(float64(d), threshold) })
 	return len(demands) - n
 }

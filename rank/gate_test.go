@@ -8,8 +8,8 @@ import (
 	"github.com/repertoire-skills/repertoire/rank"
 )
 
-// simple is a gate with simple weights: the log odds are the nearness, or the strength,
-// minus 1.
+// simple is a gate with simple weights: the log odds are the nearness, or the strength, of the best
+// candidate, minus 1.
 var simple = rank.Gate{
 	Vectors: rank.Logit{Base: -1, Nearness: 1, Spread: 1}, Text: rank.Logit{Base: -1, Strength: 1, Spread: 1},
 	Threshold: .5, Least: .25,
@@ -42,9 +42,9 @@ func TestJudge(t *testing.T) {
 		{"strong", []rank.Candidate{text("a", 1, 2)}, 1, []string{"a"}},
 		{"weak", []rank.Candidate{text("a", 1, .9)}, -.1, nil},
 		{"just enough", []rank.Candidate{text("a", 1, 1)}, 0, []string{"a"}},
-		{"the strongest counts, wherever it stands", []rank.Candidate{text("a", 1, 0), text("b", .01, 3)}, 2, []string{"a"}},
-		// The demand is .88; e to the power of -.5 and of -.75 make shares of .48, .29 and .23.
-		{"a further one that is likely enough", []rank.Candidate{text("a", 4, 3), text("b", 2, 0), text("c", 1, 0)}, 2, []string{"a", "b"}},
+		{"the best counts, not the strongest", []rank.Candidate{text("a", 1, 2), text("b", .01, 3)}, 1, []string{"a", "b"}},
+		// The demand is .88; the others have e to the power of -.5 and of -.75 of it, and of -1.5.
+		{"further ones that are likely enough", []rank.Candidate{text("a", 4, 3), text("b", 2, 0), text("c", 1, 0)}, 2, []string{"a", "b", "c"}},
 		{"strength has a limit", []rank.Candidate{text("a", 1, 1000)}, 5, []string{"a"}},
 		{"named in spite of all", []rank.Candidate{text("a", 1, 0), named}, -1, []string{"n"}},
 		{"named beside another", []rank.Candidate{text("a", 1, 2), named}, 1, []string{"n", "a"}},
@@ -56,16 +56,19 @@ func TestJudge(t *testing.T) {
 		if want := 1 / (1 + math.Exp(-tt.demand)); math.Abs(d.Probability-want) > 1e-12 {
 			t.Errorf("%s: demand %v, want %v", tt.name, d.Probability, want)
 		}
-		sum := 0.0
+		last := 0.0
 		for _, s := range scored {
-			if s.Exact && s.Probability != 1 {
+			switch {
+			case s.Exact && s.Probability != 1:
 				t.Errorf("%s: %s is named and has a probability of %v", tt.name, s.ID, s.Probability)
-			} else if !s.Exact {
-				sum += s.Probability
+			case !s.Exact && last == 0 && s.Probability != d.Probability:
+				t.Errorf("%s: the best has the probability %v, the demand is %v", tt.name, s.Probability, d.Probability)
+			case !s.Exact && last > 0 && s.Probability > last:
+				t.Errorf("%s: %s has the probability %v after %v", tt.name, s.ID, s.Probability, last)
 			}
-		}
-		if math.Abs(sum-d.Probability) > 1e-12 {
-			t.Errorf("%s: the probabilities add up to %v, the demand is %v", tt.name, sum, d.Probability)
+			if !s.Exact {
+				last = s.Probability
+			}
 		}
 	}
 	for _, in := range [][]rank.Candidate{nil, {named}} {
@@ -126,7 +129,7 @@ func TestDefaultGate(t *testing.T) {
 func TestJudgeContextual(t *testing.T) {
 	g := simple
 	g.Contextual = rank.Logit{Base: -2, Nearness: .5, Sentence: 4, Spread: .5}
-	for with, want := range []float64{.2 - 1, (.2 - 1 + .1 + 4*.8 - 2) / 2, .1 + 4*.8 - 2} {
+	for with, want := range []float64{.2 - 1, (.2 - 1 + .1 + 4*.64 - 2) / 2, .1 + 4*.64 - 2} {
 		in := []rank.Candidate{{ID: "a", Values: values(1, .1, .1)}, {ID: "b", Values: values(1, .1, .1)}}
 		for i := range with {
 			in[i].Set(rank.Sentence, .8-.1*float64(i))
@@ -141,6 +144,33 @@ func TestJudgeContextual(t *testing.T) {
 		}
 		if math.Abs(sum-want) > 1e-9 {
 			t.Errorf("%d of 2: the terms add up to %v, want %v", with, sum, want)
+		}
+	}
+}
+
+// TestJudgeDistance: a candidate that stands above the next ones is likelier than one among its like,
+// and one that is alone is neither.
+func TestJudgeDistance(t *testing.T) {
+	g := rank.Gate{Text: rank.Logit{Lead: 1, Margin: 1, Spread: 1}}
+	of := func(lexical ...float64) (list []rank.Candidate) {
+		for i, x := range lexical {
+			list = append(list, rank.Candidate{ID: string(rune('a' + i)), Values: values(x)})
+		}
+		return list
+	}
+	for _, tt := range []struct {
+		in   []rank.Candidate
+		want float64 // log odds
+	}{
+		{of(2, 1), .5 + .5}, // Order divides by the highest
+		{of(2, 2), 0},
+		{of(2, 2, 1, 1, 1, 1), 0 + 1 - (1+.5+.5+.5+.5)/5},
+		{of(2, 1, 1, 1, 1, 1, 0, 0, 0), .5 + .5}, // the next five count
+		{of(2), .5 + .5},
+	} {
+		d, _, _ := judged(g, tt.in, rank.Known{})
+		if got := math.Log(d.Probability / (1 - d.Probability)); math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("%v: log odds %v, want %v", tt.in, got, tt.want)
 		}
 	}
 }

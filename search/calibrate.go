@@ -20,6 +20,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/intent"
+	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -33,20 +34,34 @@ import (
 //go:embed background.jsonl
 var background string
 
+// work holds prompts for work, as JSON objects, one in a line, each with the name of the skill of
+// somebody else that it was written for. Neither the encoder nor the word vectors were trained on them.
+//
+//go:embed work.jsonl
+var work string
+
+// A workPrompt is one that a skill can help with.
+type workPrompt struct{ Prompt, Skill string }
+
 // backgroundPrompts returns the prompts that need no skill.
-func backgroundPrompts() ([]string, error) {
-	var list []string
-	for line := range strings.Lines(background) {
-		var s string
-		if err := json.Unmarshal([]byte(line), &s); err != nil {
-			return nil, fmt.Errorf("prompt %d that needs no skill: %w", len(list)+1, err)
+func backgroundPrompts() ([]string, error) { return linesOf[string](background) }
+
+func workPrompts() ([]workPrompt, error) { return linesOf[workPrompt](work) }
+
+// linesOf decodes the lines of an embedded file.
+func linesOf[T any](file string) ([]T, error) {
+	list := make([]T, 0, strings.Count(file, "\n"))
+	for line := range strings.Lines(file) {
+		var x T
+		if err := json.Unmarshal([]byte(line), &x); err != nil {
+			return nil, fmt.Errorf("background prompt %d: %w", len(list)+1, err)
 		}
-		list = append(list, s)
+		list = append(list, x)
 	}
 	return list, nil
 }
 
-// A Calibrator measures which demand prompts that need no skill reach in a catalog, and for
+// A Calibrator measures which demand prompts reach in a catalog that should get no offer there, and for
 // agents in their scopes: index.Index.Calibrate keeps what it finds.
 type Calibrator struct {
 	ranker *ranker
@@ -56,8 +71,18 @@ type Calibrator struct {
 // Calibrator returns a Calibrator for the whole catalog and for these agents.
 func (x *ranker) Calibrator(agents []*Agent) *Calibrator { return &Calibrator{x, agents} }
 
-// Prompts returns the prompts that need no skill.
-func (c *Calibrator) Prompts() ([]string, error) { return backgroundPrompts() }
+// Prompts returns the prompts that need no skill, and then those for work.
+func (c *Calibrator) Prompts() ([]string, error) {
+	list, err := backgroundPrompts()
+	if err != nil {
+		return nil, err
+	}
+	work, err := workPrompts()
+	for _, w := range work {
+		list = append(list, w.Prompt)
+	}
+	return list, err
+}
 
 // Due reports whether the calibration of a set is of another base, of other weights or of
 // other agents, or no longer fits.
@@ -71,7 +96,9 @@ func (c *Calibrator) Due(s *snapshot.Set) bool {
 		h, err := c.ranker.scopes.heldIn(v)
 		due = slices.ContainsFunc(c.all(), func(a *Agent) bool {
 			key := a.scopeKey(h)
-			return s.Calibration.Demands[key] == nil || encoder && s.Calibration.Contextual[key] == nil
+			_, known := s.Calibration.Demands[key]
+			_, encoded := s.Calibration.Contextual[key]
+			return !known || encoder && !encoded
 		})
 		return err
 	})
@@ -85,13 +112,18 @@ func (c *Calibrator) all() []*Agent { return append([]*Agent{nil}, c.agents...) 
 // knows of other agents already is kept: another program may have configured them.
 func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Embedder, points []snapshot.Point) (*snapshot.Calibration, error) {
 	x := c.ranker
-	prompts, err := backgroundPrompts()
+	prompts, err := c.Prompts()
+	if err != nil {
+		return nil, err
+	}
+	work, err := workPrompts()
 	if err != nil {
 		return nil, err
 	}
 	if len(points) != len(prompts) {
 		return nil, fmt.Errorf("there are vectors of %d prompts, and %d prompts", len(points), len(prompts))
 	}
+	needless := len(prompts) - len(work)
 	found := &snapshot.Calibration{
 		Catalog: s.Catalog, Method: x.method(), Model: s.Model(), Base: s.BaseGeneration(), Skills: s.Offered(),
 		Encoder: x.encoding(s), Sentences: s.Sentences,
@@ -104,7 +136,7 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 			maps.Copy(found.Contextual, s.Calibration.Contextual)
 		}
 	} else if e != nil && !onScale(e) {
-		if found.Cosines, err = spreads(s, points); err != nil {
+		if found.Cosines, err = spreads(s, points[:needless]); err != nil {
 			return nil, err
 		}
 	}
@@ -112,7 +144,10 @@ func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Emb
 	if err := s.Read(func(v *snapshot.View) (err error) { h, err = x.scopes.heldIn(v); return err }); err != nil {
 		return nil, err
 	}
-	b := backgroundRun{ranker: x, set: s, held: h, scale: scaleOf(found), prompts: prompts, points: wordsOnly(points)}
+	b := backgroundRun{ranker: x, set: s, held: h, scale: scaleOf(found), prompts: prompts, points: wordsOnly(points), needless: needless}
+	if b.near, err = x.near(s, work); err != nil {
+		return nil, err
+	}
 	if err := b.fill(ctx, found.Demands, c.all()); err != nil || x.encoderOf(s) == nil {
 		return found, err
 	}
@@ -133,15 +168,48 @@ func wordsOnly(points []snapshot.Point) []snapshot.Point {
 // of a policy makes new ones, and every process reads the calibration.
 const maxScopes = 64
 
-// backgroundRun ranks prompts that need no skill in the scope of one agent.
+// sameWork is the encoder's cosine of what two skills are for from which on a prompt for one may be a
+// prompt for the other. Whether it is .6 or there is no such rule moves the share of the dev prompts
+// without a skill that are offered one by up to .03.
+const sameWork = .75
+
+// near returns which prompts for work a skill of the set may fit: it has the name of the skill that the
+// prompt was written for, or the encoder finds both alike. That looks at no figure of the gate.
+func (x *ranker) near(s *snapshot.Set, work []workPrompt) ([]bool, error) {
+	near := make([]bool, len(work))
+	var subjects []embed.Vector
+	if f, ok := x.encoderOf(s).(embed.Fitted); ok {
+		subjects = f.Subjects()
+	}
+	err := s.Read(func(v *snapshot.View) error {
+		for n, w := range work {
+			near[n] = slices.ContainsFunc(v.Names().All(words.NameKey(w.Skill)), v.Scope.Offered.Has)
+		}
+		if len(subjects) != len(work) {
+			return v.Err()
+		}
+		for n, subject := range subjects {
+			vector := v.Retriever().Prepare(snapshot.Point{snapshot.Sentences: subject})
+			for _, h := range v.Retriever().Nearest(&vector, v.Scope.Offered, 1) {
+				near[n] = near[n] || v.Retriever().Cosines(&vector, h.Doc).Value[snapshot.Sentence] >= sameWork
+			}
+		}
+		return v.Err()
+	})
+	return near, err
+}
+
+// backgroundRun ranks prompts that should get no offer in the scope of one agent.
 type backgroundRun struct {
 	*ranker
-	set     *snapshot.Set
-	agent   *Agent
-	held    *held
-	scale   rank.Scale
-	prompts []string
-	points  []snapshot.Point // of the prompts
+	set      *snapshot.Set
+	agent    *Agent
+	held     *held
+	scale    rank.Scale
+	prompts  []string         // those that need no skill, and then those for work
+	points   []snapshot.Point // of the prompts
+	needless int              // how many need no skill
+	near     []bool           // of those for work, those that a skill of the set may fit
 }
 
 // fill adds the demands in the scopes of agents that are not there yet.
@@ -158,9 +226,9 @@ func (b backgroundRun) fill(ctx context.Context, known map[string]snapshot.Deman
 	return nil
 }
 
-// demands returns the demands of the prompts in rising order.
-func (b *backgroundRun) demands(ctx context.Context) (snapshot.Demands, error) {
-	list := make(snapshot.Demands, len(b.prompts))
+// demands returns the demands of the prompts.
+func (b *backgroundRun) demands(ctx context.Context) (d snapshot.Demands, err error) {
+	list := make(snapshot.Rising, len(b.prompts))
 	errs := make([]error, runtime.GOMAXPROCS(0))
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -176,8 +244,17 @@ func (b *backgroundRun) demands(ctx context.Context) (snapshot.Demands, error) {
 		})
 	}
 	wg.Wait()
-	slices.Sort(list)
-	return list, cmp.Or(ctx.Err(), errors.Join(errs...))
+	d.Needless = list[:b.needless:b.needless]
+	for n, demand := range list[b.needless:] {
+		if b.near[n] {
+			d.Near++
+		} else {
+			d.Unfit = append(d.Unfit, demand)
+		}
+	}
+	slices.Sort(d.Needless)
+	slices.Sort(d.Unfit)
+	return d, cmp.Or(ctx.Err(), errors.Join(errs...))
 }
 
 // demand returns the demand of a prompt. A prompt that names a skill for certain gets an
@@ -194,8 +271,8 @@ func (b *backgroundRun) demand(ctx context.Context, v *snapshot.View, i int) (fl
 	if err != nil {
 		return 0, err
 	}
-	scored := b.judge(r, r.candidates)
-	if slices.ContainsFunc(scored, func(s rank.Scored) bool { return s.Exact }) {
+	b.rank(r)
+	if slices.ContainsFunc(r.scored, func(s rank.Scored) bool { return s.Exact }) {
 		return 1, nil
 	}
 	return float32(r.Demand.Probability), v.Err()
@@ -239,7 +316,7 @@ func (x *ranker) method() string {
 	if err != nil {
 		return "" // not finite weights: nothing is calibrated
 	}
-	return fmt.Sprintf("%08x%08x%.8x %.8x", crc32.ChecksumIEEE([]byte(background)), intent.RequestSum(), sha256.Sum256(params),
+	return fmt.Sprintf("%08x%08x%.8x %.8x", crc32.ChecksumIEEE([]byte(background+work)), intent.RequestSum(), sha256.Sum256(params),
 		sha256.Sum256([]byte(x.scopes.policy.Load().triggersKey())))
 }
 
@@ -275,50 +352,70 @@ func (a *Agent) scopeKey(h *held) string {
 // names. (A rate of 0 means the default.)
 const OnlyNamed = -1.0
 
-// CheckLevels returns an error if a threshold and a rate of disturbance are both set, or
+// CheckLevels returns an error if a threshold and a share of prompts are both set, or
 // if one of them is out of its range.
 func (q *Query) CheckLevels() error {
 	switch {
 	case q.Threshold != 0 && q.Disturb != 0:
 		return errors.New("threshold and disturb are both set; leave one of them out")
+	case q.Threshold != 0 && q.Unfit != 0:
+		return errors.New("threshold and unfit are both set; leave one of them out")
 	case !(q.Threshold <= 1):
 		return errors.New("threshold must be a probability up to 1")
 	case !(q.Disturb <= 1):
 		return errors.New("disturb must be a share up to 1")
+	case !(q.Unfit <= 1):
+		return errors.New("unfit must be a share up to 1")
 	}
 	return nil
 }
 
-// A Background says what the threshold of an answer follows from.
+// A Background says what the threshold of an answer follows from: the higher one of those that two
+// shares give.
 type Background struct {
-	// Disturb is the share of the prompts that need no skill that may get an offer,
-	// 0 to 1; -1 means that the threshold was set instead.
-	Disturb float64
-	// Prompts is the number of prompts that need no skill and were ranked in this
-	// catalog, and Higher how many of them reach a higher demand than this prompt.
-	// With 0 of them the threshold is the threshold of a typical catalog.
-	Prompts, Higher int
-	Missing         string // why Prompts is 0; "" when it is not
-	Due             bool   // the catalog must be calibrated, perhaps only for this agent, see Calibrator
+	// Disturb is the share of the prompts that need no skill that may get an offer, and Unfit that of
+	// those that need one which is not in the catalog, 0 to 1; -1 means that the threshold was set instead.
+	Disturb, Unfit float64
+	// Needless and Work say how the prompts of both kinds do in this catalog.
+	Needless, Work Compared
+	Missing        string // why they were not compared; "" when they were
+	Due            bool   // the catalog must be calibrated, perhaps only for this agent, see Calibrator
+}
+
+// Compared says how prompts of a kind do that were ranked in this catalog.
+type Compared struct {
+	Prompts int // how many; with none the threshold of the kind is that of a typical catalog
+	Higher  int // how many of them have a higher demand than this prompt
+	Offered int // how many reach the threshold
+	Near    int // how many were left out, because a skill of the catalog may fit
+}
+
+// compare compares the background prompts with a prompt.
+func (r *retrieval) compare() {
+	of := func(d snapshot.Rising, near int) Compared {
+		return Compared{len(d), rank.Higher(d, r.Demand.Probability), rank.Reaching(d, r.Threshold), near}
+	}
+	r.Background.Needless, r.Background.Work = of(r.demands.Needless, 0), of(r.demands.Unfit, r.demands.Near)
 }
 
 // setThreshold sets from which demand on skills are relevant.
 func (x *ranker) setThreshold(r *retrieval, q Query) {
-	threshold, rate := q.Threshold, q.Disturb
-	if threshold == 0 && rate == 0 {
-		threshold, rate = x.opts.Threshold, x.opts.Disturb
+	threshold, disturb := q.Threshold, q.Disturb
+	if threshold == 0 && disturb == 0 {
+		threshold, disturb = x.opts.Threshold, x.opts.Disturb
 	}
 	x.setBackground(r, q.Agent)
+	b := &r.Background
 	if threshold != 0 {
-		r.Background.Disturb, r.Threshold = -1, max(0, threshold)
+		b.Disturb, b.Unfit, r.Threshold = -1, -1, max(0, threshold)
 		return
 	}
-	b := &r.Background
-	b.Disturb = max(0, cmp.Or(rate, rank.DefaultRate))
-	r.Threshold = x.opts.Params.Gate.ThresholdFor(b.Disturb, r.demands)
+	b.Disturb = max(0, cmp.Or(disturb, rank.DefaultRate))
+	b.Unfit = max(0, cmp.Or(q.Unfit, x.opts.Unfit, rank.DefaultUnfit))
+	r.Threshold = x.opts.Params.Gate.ThresholdFor(b.Disturb, b.Unfit, r.demands.Needless, r.demands.Unfit)
 }
 
-// setBackground looks up the demands of the prompts that need no skill in the scope of an
+// setBackground looks up the demands of the background prompts in the scope of an
 // agent, or else in the whole catalog.
 func (x *ranker) setBackground(r *retrieval, a *Agent) {
 	b, s := &r.Background, r.view.Set
@@ -333,7 +430,8 @@ func (x *ranker) setBackground(r *retrieval, a *Agent) {
 	known := s.Calibration.Demands
 	if r.vector[snapshot.Sentences] != nil {
 		// Until it is calibrated with the encoder, the demands without it are the best estimate.
-		if b.Due = !s.Calibration.FitsEncoder(s, x.encoding(s)) || s.Calibration.Contextual[""] == nil; !b.Due {
+		_, whole := s.Calibration.Contextual[""]
+		if b.Due = !s.Calibration.FitsEncoder(s, x.encoding(s)) || !whole; !b.Due {
 			known = s.Calibration.Contextual
 		}
 	}
@@ -341,7 +439,7 @@ func (x *ranker) setBackground(r *retrieval, a *Agent) {
 	if r.demands, ok = known[r.key(a)]; !ok {
 		r.demands, b.Due = known[""], true
 	}
-	if b.Prompts = len(r.demands); b.Prompts == 0 {
+	if len(r.demands.Needless) == 0 {
 		b.Missing = "the catalog was calibrated without prompts that need no skill"
 	}
 }
@@ -395,27 +493,28 @@ func (r *Ranking) Quiet() string {
 		return "the prompt is " + intent.Kind(r.Kind).Phrase()
 	case r.Demand.Probability < r.Threshold:
 		likely, threshold := figures.Percents(r.Demand.Probability, r.Threshold)
-		return fmt.Sprintf("this prompt looks %s likely to need a skill; the threshold is %s", likely, threshold)
+		return fmt.Sprintf("the best skill is %s likely what this prompt wants; the threshold is %s", likely, threshold)
 	}
 	return ""
 }
 
-// Promise says what the threshold aims at; "" if it was set by hand. The share is exact for
+// Promise says what the threshold aims at; "" if it was set by hand. The shares are exact for
 // the prompts that set the threshold, and a guess for others.
 func (b *Background) Promise() string {
 	if b.Disturb < 0 {
 		return ""
 	}
-	return fmt.Sprintf("about %.3g %% of the prompts that need no skill get one", 100*b.Disturb)
+	return fmt.Sprintf("of 100 prompts that need no skill at most %.3g get an offer, and of 100 that none of your skills is for at most %.3g", 100*b.Disturb, 100*b.Unfit)
 }
 
-// Reference says how a prompt compares with the prompts that need no skill, or why the
+// Reference says how a prompt compares with those that should get no offer, or why the
 // threshold is an estimate; "" if there is nothing to say.
 func (r *Ranking) Reference() string {
 	switch b := &r.Background; {
-	case b.Prompts > 0 && r.Kind == "":
-		return fmt.Sprintf("of %d prompts that need no skill, %d would score higher here", b.Prompts, b.Higher)
-	case b.Prompts == 0 && b.Disturb >= 0:
+	case b.Needless.Prompts > 0 && r.Kind == "":
+		return fmt.Sprintf("of %d prompts that need no skill, %d would score higher here; of %d that none of these skills is for, %d",
+			b.Needless.Prompts, b.Needless.Higher, b.Work.Prompts, b.Work.Higher)
+	case b.Missing != "" && b.Disturb >= 0:
 		return "none, so that the threshold is an estimate: " + b.Missing
 	}
 	return ""

@@ -15,6 +15,7 @@ import (
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/search/searchtest"
+	"github.com/repertoire-skills/repertoire/snapshot"
 	"github.com/repertoire-skills/repertoire/source"
 )
 
@@ -46,7 +47,7 @@ func builtIn(t *testing.T) embed.Embedder {
 // bare returns weights without a prior, so that a catalog's own figures decide.
 func bare() *rank.Params {
 	p := rank.Defaults()
-	p.Gate.Prior = nil
+	p.Gate.Needless, p.Gate.Unfit = nil, nil
 	return &p
 }
 
@@ -67,13 +68,14 @@ func calibrate(t *testing.T, x *searchtest.Catalog, agents ...*search.Agent) {
 	must.Do(t, x.Calibrate(t.Context(), x.Calibrator(agents)))
 }
 
+// backgroundOf returns the prompts that need no skill.
 func backgroundOf(t *testing.T, x *searchtest.Catalog) []string {
 	t.Helper()
 	prompts, err := x.Calibrator(nil).Prompts()
-	if err != nil || len(prompts) != 500 {
-		t.Fatalf("%d prompts that need no skill, %v", len(prompts), err)
+	if err != nil || len(prompts) != 900 {
+		t.Fatalf("%d background prompts, %v", len(prompts), err)
 	}
-	return prompts
+	return prompts[:500]
 }
 
 func offers(a search.Answer) bool {
@@ -88,7 +90,7 @@ func TestDisturb(t *testing.T) {
 	for name, e := range map[string]embed.Embedder{"text": nil, "built-in": builtIn(t), "elsewhere": elsewhere{builtIn(t)}} {
 		x := ownSkills(t, e, bare())
 		before := searchtest.Ask(t, x, search.Query{Text: "review my code"})
-		if b := before.Background; b.Prompts != 0 || b.Missing == "" || b.Disturb != rank.DefaultRate || before.Threshold != rank.DefaultGate().Threshold {
+		if b := before.Background; b.Needless.Prompts != 0 || b.Missing == "" || b.Disturb != rank.DefaultRate || before.Threshold != .5 {
 			t.Errorf("%s, not calibrated: threshold %v, background %+v", name, before.Threshold, b)
 		}
 		calibrate(t, x)
@@ -99,12 +101,12 @@ func TestDisturb(t *testing.T) {
 			}
 			offered := 0
 			for _, p := range prompts {
-				a := searchtest.Ask(t, x, search.Query{Text: p, Disturb: rate})
+				a := searchtest.Ask(t, x, search.Query{Text: p, Disturb: rate, Unfit: 1})
 				if offers(a) {
 					offered++
 				}
-				if might := a.Background.Higher < int(rate*500); offers(a) != might && a.Kind == "" {
-					t.Errorf("%s, rate %v: %d score higher than %q, offered %v", name, rate, a.Background.Higher, p, offers(a))
+				if might := a.Background.Needless.Higher < int(rate*500); offers(a) != might && a.Kind == "" {
+					t.Errorf("%s, rate %v: %d score higher than %q, offered %v", name, rate, a.Background.Needless.Higher, p, offers(a))
 				}
 			}
 			if offered != want {
@@ -120,16 +122,19 @@ func TestDisturbElsewhere(t *testing.T) {
 	testsize.Long(t)
 	t.Parallel()
 	own, other := ownSkills(t, builtIn(t), nil), ownSkills(t, elsewhere{builtIn(t)}, nil)
-	terms := func(x *searchtest.Catalog) int {
-		return len(searchtest.Ask(t, x, search.Query{Text: "fill in a pdf form"}).Demand.Terms)
+	weights := func(x *searchtest.Catalog) (list []float64) {
+		for _, term := range searchtest.Ask(t, x, search.Query{Text: "fill in a pdf form"}).Demand.Terms {
+			list = append(list, term.Weight)
+		}
+		return list
 	}
-	if by := terms(other); by != terms(own)-1 {
-		t.Errorf("before it is calibrated, the gate has %d terms", by)
+	if slices.Equal(weights(other), weights(own)) {
+		t.Error("before it is calibrated, the gate weighs the cosines")
 	}
 	calibrate(t, own)
 	calibrate(t, other)
-	if by := terms(other); by != terms(own) {
-		t.Errorf("calibrated, the gate has %d terms", by)
+	if got, want := weights(other), weights(own); !slices.Equal(got, want) {
+		t.Errorf("calibrated, the gate has the weights %v, want %v", got, want)
 	}
 	first, same, off := 0, 0, 0.0
 	for _, p := range backgroundOf(t, own) {
@@ -222,7 +227,7 @@ func TestDisturbDelta(t *testing.T) {
 		must.Do(t, err)
 		return x.Calibrator(nil).Due(s)
 	}
-	prompts := func() int { return searchtest.Ask(t, x, search.Query{Text: "rename it"}).Background.Prompts }
+	prompts := func() int { return searchtest.Ask(t, x, search.Query{Text: "rename it"}).Background.Needless.Prompts }
 	sync(0)
 	if !due() || prompts() != 0 {
 		t.Errorf("a new catalog: due %v, %d prompts", due(), prompts())
@@ -258,12 +263,18 @@ func TestDisturbEmpty(t *testing.T) {
 	searchtest.Sync(t, x, "a", searchtest.Many(10).Refs())
 	searchtest.Publish(t, x, false)
 	a := searchtest.Ask(t, x, search.Query{Text: "topic3 and fruit"})
-	if want := rank.DefaultGate().ThresholdFor(rank.DefaultRate, nil); a.Threshold != want || !a.Background.Due {
+	if want := usualThreshold(snapshot.Demands{}); a.Threshold != want || !a.Background.Due {
 		t.Errorf("threshold %v, want %v; due %v", a.Threshold, want, a.Background.Due)
 	}
 	if a.Background.Missing == "" {
 		t.Error("nothing says why the threshold is an estimate")
 	}
+}
+
+// usualThreshold is the threshold at the default shares.
+func usualThreshold(d snapshot.Demands) float64 {
+	g := rank.DefaultGate()
+	return g.ThresholdFor(rank.DefaultRate, rank.DefaultUnfit, d.Needless, d.Unfit)
 }
 
 // longBody is so long that it changes the mean length of a skill.
@@ -286,7 +297,7 @@ func TestDisturbLevels(t *testing.T) {
 		q.Text = "fill pdf forms"
 		return searchtest.Ask(t, x, q)
 	}
-	usual := rank.DefaultGate().ThresholdFor(rank.DefaultRate, nil)
+	usual := usualThreshold(snapshot.Demands{})
 	for _, tt := range []struct {
 		name      string
 		o         search.Options
@@ -297,7 +308,7 @@ func TestDisturbLevels(t *testing.T) {
 	}{
 		{"default", search.Options{}, search.Query{}, usual, rank.DefaultRate, true},
 		{"only named", search.Options{Disturb: search.OnlyNamed}, search.Query{}, 1, 0, false},
-		{"every prompt", search.Options{Disturb: 1}, search.Query{}, 0, 1, true},
+		{"every prompt", search.Options{Disturb: 1, Unfit: 1}, search.Query{}, 0, 1, true},
 		{"query over options", search.Options{Disturb: 1}, search.Query{Disturb: search.OnlyNamed}, 1, 0, false},
 		{"threshold of the query over disturb", search.Options{Disturb: search.OnlyNamed}, search.Query{Threshold: .25}, .25, -1, true},
 		{"disturb of the query over threshold", search.Options{Threshold: 1}, search.Query{Disturb: rank.DefaultRate}, usual, rank.DefaultRate, true},
@@ -309,9 +320,9 @@ func TestDisturbLevels(t *testing.T) {
 		}
 	}
 	x := searchtest.New(t, nil)
-	for _, q := range []search.Query{{Disturb: .05, Threshold: .5}, {Disturb: 2}, {Disturb: math.NaN()}, {Threshold: 2}} {
+	for _, q := range []search.Query{{Disturb: .05, Threshold: .5}, {Disturb: 2}, {Disturb: math.NaN()}, {Unfit: .05, Threshold: .5}, {Unfit: 2}, {Threshold: 2}} {
 		if _, err := x.Search(t.Context(), q); err == nil {
-			t.Errorf("rate %v and threshold %v are no error", q.Disturb, q.Threshold)
+			t.Errorf("rates %v and %v and threshold %v are no error", q.Disturb, q.Unfit, q.Threshold)
 		}
 	}
 }
@@ -324,11 +335,11 @@ func TestDisturbWithoutVector(t *testing.T) {
 	x := embeddedIndex(t, e, 0)
 	searchtest.Publish(t, x, true)
 	must.Do(t, x.Calibrate(t.Context(), x.Calibrator(nil)))
-	if b := searchtest.Ask(t, x, search.Query{Text: "topic3 fruit"}).Background; b.Prompts != 500 || b.Missing != "" {
+	if b := searchtest.Ask(t, x, search.Query{Text: "topic3 fruit"}).Background; b.Needless.Prompts != 500 || b.Missing != "" {
 		t.Errorf("with a vector: %+v", b)
 	}
 	e.Answer(func(string) ([]embed.Vector, error) { return nil, searchtest.ErrEmbed })
-	if b := searchtest.Ask(t, x, search.Query{Text: "topic3 fruit"}).Background; b.Prompts != 0 || b.Missing == "" {
+	if b := searchtest.Ask(t, x, search.Query{Text: "topic3 fruit"}).Background; b.Needless.Prompts != 0 || b.Missing == "" {
 		t.Errorf("without: %+v", b)
 	}
 }

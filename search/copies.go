@@ -32,7 +32,6 @@ func (r *retrieval) distinct(scored []rank.Scored) []rank.Scored {
 			continue
 		}
 		if f.at >= 0 && !s.Exact {
-			join(&kept[f.at], &s)
 			continue
 		}
 		if first := f.members[0]; first != s.Key && !s.Exact {
@@ -50,16 +49,6 @@ func (r *retrieval) distinct(scored []rank.Scored) []rank.Scored {
 		r.copies[key] = slices.DeleteFunc(slices.Clone(members), func(i int) bool { return i == key || stay.Has(i) })
 	}
 	return kept
-}
-
-// join notes that a copy of a skill was found too. The skill that stays is relevant if either is,
-// and its probability is the sum of both: that one or the other is wanted. A copy that is trusted
-// less adds nothing.
-func join(to, s *rank.Scored) {
-	if s.Lower && !to.Lower {
-		return
-	}
-	to.Relevant, to.Probability = to.Relevant || s.Relevant, min(1, to.Probability+s.Probability)
 }
 
 // families returns the families of scored skills that have copies in the scope, by skill.

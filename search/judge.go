@@ -11,11 +11,16 @@ import (
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
-// judge orders candidates, best first, and sets the probability that each is wanted.
-// For a prompt of a kind that needs no skill, only the skills that it names for
+// rank orders the candidates, best first, and leaves out copies.
+func (x *ranker) rank(r *retrieval) {
+	r.all = rank.Order(r.candidates, r.prompt.full, *x.opts.Params)
+	r.scored = x.judge(r, r.distinct(r.all))
+}
+
+// judge sets the probability that each of the scored is wanted, and leaves out what Query.Fitting
+// does. For a prompt of a kind that needs no skill, only the skills that it names for
 // certain are relevant.
-func (x *ranker) judge(r *retrieval, candidates []rank.Candidate) []rank.Scored {
-	scored := rank.Order(candidates, r.prompt.full, *x.opts.Params)
+func (x *ranker) judge(r *retrieval, scored []rank.Scored) []rank.Scored {
 	for i, left := 0, rank.GateDepth; i < len(scored) && left > 0; i++ {
 		r.measure(&scored[i])
 		if !scored[i].Exact {

@@ -22,12 +22,11 @@ const bodyStart = 1000
 // if relevant is set, the others are left out. If the reranker fails or is late, the
 // order of rank stays, and the mode says so.
 func (x *ranker) order(ctx context.Context, r *retrieval, relevant bool) error {
-	r.all = x.judge(r, r.candidates)
-	r.Background.Higher = rank.Higher(r.demands, r.Demand.Probability)
+	x.rank(r)
+	r.compare()
 	if relevant {
-		r.all = slices.DeleteFunc(r.all, func(s rank.Scored) bool { return !s.Relevant })
+		r.scored = slices.DeleteFunc(r.scored, func(s rank.Scored) bool { return !s.Relevant })
 	}
-	r.scored = r.distinct(r.all)
 	places := rerankable(r.scored, x.opts.RerankCandidates)
 	if x.opts.Reranker == nil || len(places) < 2 {
 		return nil

@@ -31,8 +31,8 @@ const Always = -1.0
 type Query struct {
 	Text  string // any text
 	Limit int    // most hits; 0 means 10
-	// Threshold is the probability, up to 1, from which the prompt counts as needing
-	// a skill; below it no hit is relevant. 0 means that Disturb decides, Always (or
+	// Threshold is the probability, up to 1, from which on the best hit counts as what the prompt
+	// wants; below it no hit is relevant. 0 means that Disturb and Unfit decide, Always (or
 	// any negative value) that every prompt counts.
 	Threshold float64
 	// Disturb is the share of the prompts that need no skill that may get an offer, up
@@ -40,7 +40,11 @@ type Query struct {
 	// options, OnlyNamed that no hit is relevant but skills that the prompt names.
 	// Threshold and Disturb must not both be set.
 	Disturb float64
-	Agent   *Agent // the agent in whose scope to search; nil means the whole catalog
+	// Unfit is the share of the prompts that need a skill which is not in the catalog, and that may get
+	// an offer, up to 1. 0 means the share of the options, OnlyNamed that no hit is relevant but skills
+	// that the prompt names. The threshold is the higher of those that Disturb and Unfit give.
+	Unfit float64
+	Agent *Agent // the agent in whose scope to search; nil means the whole catalog
 	// Person means that a person reads the answer: it has skills that only the user starts, too,
 	// in the state Reserved. No model may see it.
 	Person bool
@@ -93,8 +97,8 @@ type Ranking struct {
 	// command", "diff", "log" or "code" without a request. It is "" for all
 	// others.
 	Kind string
-	// Demand is the probability that the prompt wants any of the skills, with
-	// its reasons. Skills are relevant when it reaches Threshold.
+	// Demand is the probability that the prompt wants the best of the skills that it does not name,
+	// with its reasons. Skills are relevant when it reaches Threshold.
 	Demand     rank.Demand
 	Threshold  float64
 	Background Background // what Threshold follows from
@@ -194,7 +198,7 @@ type retrieval struct {
 	triggers   triggers         // that the prompt has
 	examples   map[int]float64  // cosines of the prompt with the nearest example, by skill
 	trusted    snapshot.Skills  // whose triggers are certain
-	demands    snapshot.Demands // of prompts that need no skill; nil means that nothing is known of them
+	demands    snapshot.Demands // of the background prompts; the zero value means that nothing is known of them
 	candidates []rank.Candidate
 	copies     map[int][]int // left out, by the one that stays
 

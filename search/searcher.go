@@ -98,14 +98,10 @@ type Options struct {
 	RerankDeadline time.Duration
 	// RerankCandidates is how many candidates the reranker gets at most; 0 means 20.
 	RerankCandidates int
-	// Threshold is the probability, up to 1, from which a prompt counts as needing a
-	// skill; below it no skill is relevant. 0 means that Disturb decides, Always
-	// that every prompt counts.
+	// Threshold, Disturb and Unfit are those of queries that set none, see Query.
 	Threshold float64
-	// Disturb is the share of the prompts that need no skill that may get an offer, up
-	// to 1; 0 means rank.DefaultRate, OnlyNamed that none may. Threshold and Disturb
-	// must not both be set.
-	Disturb float64
+	Disturb   float64 // 0 means rank.DefaultRate
+	Unfit     float64 // 0 means rank.DefaultUnfit
 	// Policy says which skills are held back, see SetPolicy; nil means none.
 	Policy *Policy
 	// Missing returns what is not there of the commands and environment variables that a

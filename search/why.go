@@ -98,7 +98,8 @@ func (x *explainer) Why(ctx context.Context, id string, q Query) (e Explanation,
 // place fills in the rank and the scores of skill i. It computes scores for a skill
 // that is no candidate too.
 func (x *explainer) place(ctx context.Context, e *Explanation, r *retrieval, i int) error {
-	if kept, ok := r.copyOf(i); ok {
+	kept, isCopy := r.copyOf(i)
+	if isCopy {
 		e.CopyOf = r.view.ID(kept)
 	}
 	if len(r.scored) > 0 {
@@ -106,11 +107,16 @@ func (x *explainer) place(ctx context.Context, e *Explanation, r *retrieval, i i
 	}
 	is := func(s rank.Scored) bool { return s.Key == i }
 	for _, list := range [][]rank.Scored{r.scored, r.all} { // a copy is in the second only
-		if at := slices.IndexFunc(list, is); at >= 0 {
-			e.Rank = at + 1
-			e.Hit = r.hit(&list[at])
-			return nil
+		at := slices.IndexFunc(list, is)
+		if at < 0 {
+			continue
 		}
+		e.Rank = at + 1
+		e.Hit = r.hit(&list[at])
+		if n := slices.IndexFunc(r.scored, func(s rank.Scored) bool { return s.Key == kept }); isCopy && n >= 0 { // which was judged for both
+			e.Relevant, e.Probability = r.scored[n].Relevant, r.scored[n].Probability
+		}
+		return nil
 	}
 	// Match only this skill. The score is on the same scale, because BM25 counts all
 	// skills, whatever the scope.
@@ -126,7 +132,7 @@ func (x *explainer) place(ctx context.Context, e *Explanation, r *retrieval, i i
 	}
 	c := r.candidate(i, lexical)
 	c.ID = r.view.ID(i)
-	all := x.judge(r, append(slices.Clone(r.candidates), c))
+	all := x.judge(r, rank.Order(append(slices.Clone(r.candidates), c), r.prompt.full, *x.opts.Params))
 	e.Hit = r.hit(&all[slices.IndexFunc(all, is)])
 	return nil
 }

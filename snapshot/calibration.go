@@ -14,7 +14,7 @@ import (
 	"github.com/repertoire-skills/repertoire/store"
 )
 
-// A Calibration is what prompts that need no skill have shown about a set: how high
+// A Calibration is what prompts that should get no offer have shown about a set: how high
 // their demands are there. It belongs to the base of the set. While no calibration of a
 // newer base is there, the old one holds for that too, see Fits.
 type Calibration struct {
@@ -27,30 +27,37 @@ type Calibration struct {
 	// skills it had embedded.
 	Encoder   string
 	Sentences int
-	// Demands and Contextual hold the demands by scope, "" is the whole set: of the prompts
-	// without and with the vectors of the encoder, which may be late for a prompt.
+	// Demands and Contextual hold the demands by scope, "" is the whole set: without and with the
+	// vectors of the encoder, which may be late for a prompt.
 	Demands, Contextual map[string]Demands
 	// Cosines describes those of the prompts with the vectors of the skills. Zero means that
 	// nothing was measured.
 	Cosines [Legs]struct{ Mean, Deviation float64 }
 }
 
-// Demands are the demands that the prompts reach in one scope, in rising order.
-type Demands []float32
+// Demands are those that prompts reach in one scope.
+type Demands struct {
+	Needless Rising // of prompts that need no skill
+	Unfit    Rising // of prompts that need one which is not in the set
+	Near     int    // how many were left out of Unfit, because a skill of the set may fit
+}
 
-// MarshalText encodes the demands as their bits.
-func (d Demands) MarshalText() ([]byte, error) {
+// Rising are probabilities in rising order.
+type Rising []float32
+
+// MarshalText encodes the probabilities as their bits.
+func (d Rising) MarshalText() ([]byte, error) {
 	b, err := binary.Append(nil, binary.LittleEndian, []float32(d))
 	return base64.StdEncoding.AppendEncode(nil, b), err
 }
 
-// UnmarshalText decodes the demands, which must be probabilities in rising order.
-func (d *Demands) UnmarshalText(text []byte) error {
+// UnmarshalText decodes the probabilities, which must be in rising order.
+func (d *Rising) UnmarshalText(text []byte) error {
 	b, err := base64.StdEncoding.DecodeString(string(text))
 	if err != nil {
 		return err
 	}
-	*d = make(Demands, len(b)/4)
+	*d = make(Rising, len(b)/4)
 	last := float32(0)
 	for i := range *d {
 		x := math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))

@@ -18,7 +18,7 @@ func TestCalibration(t *testing.T) {
 	p := newPlace(t, "key")
 	want := &snapshot.Calibration{
 		Catalog: catalogName, Method: "m", Model: "model", Base: store.Generation{Number: 3, Token: -4}, Skills: 7,
-		Demands: map[string]snapshot.Demands{"": {0, .25, .25, 1}, "scope": {}}, Contextual: map[string]snapshot.Demands{"": {.5}},
+		Demands: map[string]snapshot.Demands{"": {Needless: snapshot.Rising{0, .25, .25, 1}, Unfit: snapshot.Rising{.5}, Near: 2}, "scope": {Needless: snapshot.Rising{}, Unfit: snapshot.Rising{}}}, Contextual: map[string]snapshot.Demands{"": {Needless: snapshot.Rising{.5}, Unfit: snapshot.Rising{.75}}},
 		Cosines: [snapshot.Legs]struct{ Mean, Deviation float64 }{{.1, .3}, {-.2, .4}},
 	}
 	if got := p.Calibration(catalogName); got != nil {
@@ -52,10 +52,10 @@ func TestCalibration(t *testing.T) {
 
 // TestDemandsFalling: demands that are no probabilities in rising order are refused.
 func TestDemandsFalling(t *testing.T) {
-	for _, d := range []snapshot.Demands{{.5, .25}, {-.5}, {0, 1.5}} {
+	for _, d := range []snapshot.Rising{{.5, .25}, {-.5}, {0, 1.5}} {
 		text, err := d.MarshalText()
 		must.Do(t, err)
-		if got := new(snapshot.Demands); got.UnmarshalText(text) == nil {
+		if got := new(snapshot.Rising); got.UnmarshalText(text) == nil {
 			t.Errorf("%v is accepted", d)
 		}
 	}

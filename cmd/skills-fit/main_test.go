@@ -33,32 +33,18 @@ func write(t *testing.T, dir string, files map[string]string) string {
 	return dir
 }
 
-// writeSet writes a set with one skill for each topic. Each skill has a prompt with many of
-// its words and a prompt with few.
-func writeSet(t *testing.T, name string) string {
-	t.Helper()
-	var corpus, queries strings.Builder
-	labels := "query-id\tskill-id\trelevance\n"
-	for i, topic := range topics {
-		w := strings.Fields(topic)
-		fmt.Fprintf(&corpus, `{"id":"s%d","name":"%s","description":"Works on %s.","body":"How to work."}`+"\n", i, w[0]+"-"+w[1], topic)
-		fmt.Fprintf(&queries, `{"id":"a%d","query":"%s %s of %s","kind":"positive"}`+"\n", i, w[4], w[3], name)
-		fmt.Fprintf(&queries, `{"id":"b%d","query":"can work wait until sunday evening %s","kind":"positive"}`+"\n", i, w[2])
-		labels += fmt.Sprintf("a%d\ts%d\t1\nb%d\ts%d\t1\n", i, i, i, i)
-	}
-	return write(t, name, map[string]string{"corpus.jsonl": corpus.String(), "queries.jsonl": queries.String(), "qrels.tsv": labels})
-}
-
-// inputs writes all files that a fit reads and returns its arguments.
+// inputs writes all files that a fit reads and returns its arguments. Each topic is a skill with prompts.
 func inputs(t *testing.T) []string {
 	t.Helper()
-	var none, corpus strings.Builder
-	for i, q := range []string{"what is a good game on a rainy sunday", "is it a school holiday", "rename this field", "how to work less", "/clear"} {
-		fmt.Fprintf(&none, `{"id":"n%d","query":"%s","kind":"none"}`+"\n", i, q)
+	var corpus, owned strings.Builder
+	for i, topic := range topics {
+		w := strings.Fields(topic)
+		fmt.Fprintf(&corpus, `{"repo":"o/r","path":"%d","name":"%s-%s","description":"Works on %s.","body":"How to work."}`+"\n", i, w[0], w[1], topic)
+		next := strings.Fields(topics[(i+1)%len(topics)]) // another topic, so that prompts are not all told apart
+		fmt.Fprintf(&owned, `{"repo":"o/r","path":"%d","prompts":["%s %s of all","%s and %s","can work wait until sunday evening"]}`+"\n", i, w[4], w[3], next[2], w[2])
 	}
-	none.WriteString(`{"id":"x","query":"of another kind","kind":"negative"}`)
 	for i := range 30 {
-		fmt.Fprintf(&corpus, `{"name":"other-%d","description":"Other work on number %d of the holiday."}`+"\n", i, i)
+		fmt.Fprintf(&corpus, `{"repo":"o/other","path":"%d","name":"other-%d","description":"Other work on number %d of the holiday.","body":"Other."}`+"\n", i, i, i)
 	}
 	prompts := `{"prompts":["convert my pdf form","deploy the cluster on sunday"],"near_miss":"what is a pdf"}
 {"prompts":["write an invoice with tax","draw a sprite for the game"],"near_miss":"what is a sprite"}`
@@ -66,10 +52,15 @@ func inputs(t *testing.T) []string {
 {"prompt":"is it a school day","category":"facts"}
 {"prompt":"thank you, and what is next","category":"chat"}
 {"prompt":"how do I rename a field","category":"explain"}`
-	lists := write(t, "lists", map[string]string{"prompts.jsonl": prompts, "calm.jsonl": calm})
-	return []string{"--dataset", writeSet(t, "one"), "--dataset", writeSet(t, "two"), "--none", write(t, "none", map[string]string{"queries.jsonl": none.String()}),
-		"--corpus", filepath.Join(write(t, "corpus", map[string]string{"skills.jsonl": corpus.String()}), "skills.jsonl"), "--distractors", "0,20", "--grow", "5,30",
-		"--prompts", filepath.Join(lists, "prompts.jsonl"), "--calm", filepath.Join(lists, "calm.jsonl"), "--words", "40"}
+	none := `{"id":"n","query":"is it a school holiday","kind":"none"}`
+	set := write(t, "set", map[string]string{
+		"corpus.jsonl":  `{"id":"s","name":"pdf-form","description":"Fills forms.","body":"x"}`,
+		"queries.jsonl": `{"id":"q","query":"fill this form","kind":"positive"}`, "qrels.tsv": "query-id\tskill-id\trelevance\nq\ts\t1\n",
+	})
+	dir := write(t, "files", map[string]string{"corpus.jsonl": corpus.String(), "gate.jsonl": owned.String(), "prompts.jsonl": prompts, "calm.jsonl": calm})
+	file := func(name string) string { return filepath.Join(dir, name) }
+	return []string{"--corpus", file("corpus.jsonl"), "--gate", file("gate.jsonl"), "--prompts", file("prompts.jsonl"), "--calm", file("calm.jsonl"),
+		"--check", file("gate.jsonl"), "--dataset", set, "--none", write(t, "none", map[string]string{"queries.jsonl": none}), "--sizes", "8,20,20,20", "--words", "40"}
 }
 
 // runFit runs the command and returns what it printed.
@@ -82,28 +73,30 @@ func runFit(t *testing.T, want int, args ...string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-// TestFit: both kinds of weights are fitted, with the same result each time, and the report
-// lists every set.
+// TestFit: both kinds of weights are fitted, with the same result each time, the prompts for work are
+// written, and the report lists every catalog.
 func TestFit(t *testing.T) {
 	testsize.Long(t)
-	args := inputs(t)
+	work := filepath.Join(t.TempDir(), "work")
+	args := append(inputs(t), "--work", work)
 	got, progress := runFit(t, 0, args...)
 	if again, _ := runFit(t, 0, args...); got != again {
 		t.Errorf("the same fit printed\n%s\nand\n%s", got, again)
 	}
-	for _, want := range []string{"Vectors: search for 21 prompts in one + 20 skills\n", "Text: search for 9 prompts in the corpus + 30 skills\n"} {
-		if !strings.Contains(progress, want) {
-			t.Errorf("%q is missing from\n%s", want, progress)
-		}
+	if n := strings.Count(must.Read(t, work), "\n"); n != len(topics) {
+		t.Errorf("%d prompts for work, want one of each skill", n)
+	}
+	if !strings.Contains(progress, " prompts in 20 skills (4)\n") {
+		t.Errorf("the last catalog is missing from\n%s", progress)
 	}
 	vectors, text, _ := strings.Cut(got, "Text: ")
-	if !strings.HasPrefix(vectors, "Vectors: Logit{Base: ") || !strings.Contains(vectors, "Nearness: ") || !strings.HasPrefix(text, "Logit{Base: ") || strings.Contains(text, "Nearness: ") {
+	if !strings.HasPrefix(vectors, "Vectors: Logit{Base: ") || strings.Contains(got, "Sentence: ") || strings.Contains(text, "Nearness: ") {
 		t.Errorf("literals are missing from\n%s", got)
 	}
 	for _, part := range []string{vectors, text} {
-		for _, want := range []string{"\none ", "\ntwo ", "\nall ", "\nmean ", "\nPrior: "} {
+		for _, want := range []string{"\n8 skills (1) ", "\n20 skills (4) ", "\nNeedless: Prior{{0.01, ", "\nUnfit: Prior{"} {
 			if !strings.Contains(part, want) {
-				t.Errorf("the row %q is missing from\n%s", want, part)
+				t.Errorf("%q is missing from\n%s", want, part)
 			}
 		}
 	}
@@ -142,7 +135,7 @@ func TestFitEncoder(t *testing.T) {
 	args := append(inputs(t), "--encoder", model, "--vectors", vectors, "--extras", extras)
 	got, _ := runFit(t, 0, args...)
 	of, rest, _ := strings.Cut(got, "Vectors: ")
-	if !strings.HasPrefix(of, "Contextual: Logit{Base: ") || !strings.Contains(of, "Sentence: ") || strings.Contains(rest, "Sentence: ") {
+	if !strings.HasPrefix(of, "Contextual: Logit{Base: ") || strings.Contains(rest, "Sentence: ") {
 		t.Errorf("literals are missing from\n%s", got)
 	}
 	e, err := contextual.New(must.Read(t, model))
@@ -150,8 +143,8 @@ func TestFitEncoder(t *testing.T) {
 	must.Do(t, e.SetExtras(must.Read(t, extras)))
 	prompts, err := new(search.Calibrator).Prompts()
 	must.Do(t, err)
-	if e.Prepared(prompts) == nil {
-		t.Error("the vectors of the prompts that need no skill are not there")
+	if e.Prepared(prompts) == nil || len(e.Subjects()) != len(topics) {
+		t.Errorf("the vectors of the prompts that set thresholds are not there, and %d of skills", len(e.Subjects()))
 	}
 	list, err := e.Embed(t.Context(), embed.Query, []string{"deploy the cluster on sunday", "what is a sprite"})
 	must.Do(t, err)
@@ -173,25 +166,22 @@ func TestWrongUse(t *testing.T) {
 	all := inputs(t)
 	with := func(args ...string) []string { return append(all[:len(all):len(all)], args...) }
 	broken := filepath.Join(write(t, "broken", map[string]string{"c.jsonl": `{"name":"a"}` + "\n{"}), "c.jsonl")
-	empty := write(t, "empty", map[string]string{"queries.jsonl": `{"id":"x","query":"y","kind":"negative"}`})
 	for _, tt := range []struct {
 		code int
 		says string
 		args []string
 	}{
-		{2, "--dataset at least twice", all[2:]},
-		{2, "--none, --corpus, --prompts and --calm", all[:8]},
+		{2, "--corpus, --gate, --prompts and --calm", all[2:]},
 		{2, "unexpected arguments: x", with("x")},
-		{2, `"-1" is not a number of skills`, with("--distractors", "0,-1")},
-		{2, "--distractors is empty", with("--distractors", "")},
+		{2, `"-1" is not a number of skills`, with("--sizes", "0,-1")},
+		{2, "--sizes is empty", with("--sizes", "")},
 		{2, "--limit must be at least 1", with("--limit", "0")},
 		{2, "flag provided but not defined", with("--nonsense")},
 		{0, "usage: skills-fit", []string{"-h"}},
-		{1, `is given twice`, with("--dataset", all[1])},
-		{1, "reading data set", with("--dataset", empty)},
-		{1, "no prompt is of a kind that needs no skill", with("--none", empty)},
+		{1, "reading data set", with("--dataset", filepath.Dir(broken))},
 		{1, "c.jsonl:2: ", with("--corpus", broken)},
-		{1, "has 30 skills, not the 31", with("--grow", "31")},
+		{1, "has prompts for 0 skills of the corpus", with("--gate", all[5])},
+		{1, "has 30 skills without prompts, not the 31", with("--sizes", "31")},
 	} {
 		if _, stderr := runFit(t, tt.code, tt.args...); !strings.Contains(stderr, tt.says) {
 			t.Errorf("%q: %s\nwant %q", tt.args, stderr, tt.says)

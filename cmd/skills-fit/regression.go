@@ -9,22 +9,16 @@ import (
 	"github.com/repertoire-skills/repertoire/rank"
 )
 
-const requestTerm = "request"
+// features are the values of rank.Figures for the best hit of a prompt; a missing term is 0. Or they are
+// the weights of these.
+type features []float64
 
-// features are the values of the terms of a rank.Demand; a missing term is 0. The
-// first feature is always 1.
-type features [8]float64
-
-var terms = [len(features{})]string{"base", "nearness", "strength", "coverage", "head", "size", requestTerm, "sentence nearness"}
-
-func (x *features) set(t rank.Term) {
-	if i := slices.Index(terms[:], t.Name); i >= 0 {
-		x[i] = t.Value
-	}
+// figure returns the place of a figure in features.
+func figure(name string) int {
+	return slices.IndexFunc(rank.Figures, func(f rank.Figure) bool { return f.Name == name })
 }
 
-// probability returns how likely a prompt with features x wants a skill, given the
-// weights w.
+// probability returns how likely the best hit is right with features x, given the weights w.
 func (w features) probability(x features) float64 { return logistic(w.sum(x)) }
 
 // logistic returns the probability that log odds stand for.
@@ -41,43 +35,28 @@ func (w features) sum(x features) (sum float64) {
 // A point is a usable sample with its weight.
 type point struct {
 	x      features
-	y      float64 // 1 if the prompt wants a skill, else 0
+	y      float64 // 1 if the best hit is what the prompt wants, else 0
 	weight float64
 }
 
-// These are the shares of a group's weight that its prompts without a need for a skill and
-// its near misses get. Sets have few such prompts, but hosts see many.
-const (
-	noneShare = .4
-	nearShare = .1
-)
+// shares are those of a catalog's weight that each class of prompts gets.
+var shares = map[string]float64{isThere: .4, isAbsent: .4, isNeedless: .2}
 
-// shares returns the weight of each class of prompts that occurs in counts.
-func shares(counts map[string]float64) map[string]float64 {
-	s := map[string]float64{isNone: noneShare}
-	if counts[isNear] > 0 {
-		s[isNear] = nearShare
-	}
-	s[isWanting] = 1 - s[isNone] - s[isNear]
-	return s
-}
-
-// pointsOf returns the usable samples that fit. All groups have the same weight; the
+// pointsOf returns the usable samples. All groups have the same weight; the
 // average weight of a sample is 1.
-func pointsOf(groups []group, fits func(*sample) bool) []point {
+func pointsOf(groups []group) []point {
 	var list []point
 	for _, g := range groups {
 		count := make(map[string]float64)
-		for _, s := range g.usable() {
-			if fits(s) {
+		for _, s := range g.samples {
+			if s.usable {
 				count[s.class]++
 			}
 		}
-		share := shares(count)
-		for _, s := range g.usable() {
-			if fits(s) {
-				p := point{x: s.x, weight: share[s.class] / count[s.class]}
-				if s.class == isWanting && s.wants() {
+		for _, s := range g.samples {
+			if s.usable {
+				p := point{x: s.x, weight: shares[s.class] / count[s.class]}
+				if s.right() {
 					p.y = 1
 				}
 				list = append(list, p)
@@ -90,12 +69,33 @@ func pointsOf(groups []group, fits func(*sample) bool) []point {
 	return list
 }
 
+// fit fits the weights. A weight that would be below what its figure may have is 0.
+func fit(points []point) (features, error) {
+	out := make([]bool, len(rank.Figures))
+	for {
+		w, err := regress(points, out)
+		if err != nil {
+			return nil, err
+		}
+		worst := -1
+		for i, f := range rank.Figures {
+			if w[i] < f.Least && (worst < 0 || w[i] < w[worst]) {
+				worst = i
+			}
+		}
+		if worst < 0 {
+			return w, nil
+		}
+		out[worst] = true
+	}
+}
+
 // regress fits the weights of a logistic regression by Newton's method. A small
 // penalty on the squares of all weights but the first gives a useless feature the
-// weight 0.
-func regress(points []point) (features, error) {
+// weight 0; the features that are out have it in any case.
+func regress(points []point, out []bool) (features, error) {
 	const penalty, steps, enough = .5, 50, 1e-9
-	var w features
+	w := make(features, len(out))
 	for range steps {
 		gradient, hessian := make([]float64, len(w)), make([][]float64, len(w))
 		for i := range hessian {
@@ -114,6 +114,16 @@ func regress(points []point) (features, error) {
 			gradient[i] += penalty * w[i]
 			hessian[i][i] += penalty
 		}
+		for i, is := range out {
+			if is {
+				gradient[i] = 0
+				clear(hessian[i])
+				for j := i; j < len(w); j++ {
+					hessian[j][i] = 0
+				}
+				hessian[i][i] = 1
+			}
+		}
 		factor(hessian)
 		solveFactored(hessian, gradient)
 		largest := 0.0
@@ -129,14 +139,14 @@ func regress(points []point) (features, error) {
 }
 
 // spreadOf returns the spread, in steps of .01 up to 2, that makes the wanted hits
-// likeliest among all hits of their prompts.
+// likeliest among the first hits of their prompts.
 func spreadOf(groups []group) float64 {
 	best, spread := math.Inf(-1), 0.0
 	for hundredths := 1; hundredths <= 200; hundredths++ {
 		tau, sum := float64(hundredths)/100, 0.0
 		for _, g := range groups {
-			for _, s := range g.usable() {
-				if s.class == isWanting && s.wants() {
+			for _, s := range g.samples {
+				if s.usable && slices.ContainsFunc(s.near(), func(h hit) bool { return h.wanted }) {
 					sum += math.Log(s.wantedShare(tau))
 				}
 			}
@@ -148,10 +158,13 @@ func spreadOf(groups []group) float64 {
 	return spread
 }
 
+// near returns the hits that a gate considers.
+func (s *sample) near() []hit { return s.hits[:min(rank.GateDepth, len(s.hits))] }
+
 // wantedShare returns the share of the wanted hits in the softmax of all hits.
 func (s *sample) wantedShare(spread float64) float64 {
 	wanted, all := 0.0, 0.0
-	for _, h := range s.hits[:min(rank.GateDepth, len(s.hits))] {
+	for _, h := range s.near() {
 		e := math.Exp((h.score - s.hits[0].score) / spread)
 		all += e
 		if h.wanted {

@@ -7,70 +7,43 @@ import (
 )
 
 func TestLiteral(t *testing.T) {
-	for _, tt := range []struct {
-		w    features
-		want string
-	}{
-		{features{-2.789, 4.004, .746, 10.5, 2.5, -.37, .25}, "Logit{Base: -2.79, Nearness: 4, Strength: 0.75, Coverage: 10.5, Head: 2.5, Size: -0.37, Request: 0.25, Spread: 0.25}"},
-		{features{1, -.001, 0, 1, 0, 1, 0}, "Logit{Base: 1, Coverage: 1, Size: 1, Spread: 0.25}"},
-	} {
-		if got := literal(logitOf(tt.w, .25)); got != tt.want {
-			t.Errorf("%v: %s, want %s", tt.w, got, tt.want)
-		}
+	w := row(-2.789, 4.004, .746)
+	w[figure("size")] = -.37
+	if got, want := literal(logitOf(w, .25)), "Logit{Base: -2.79, Nearness: 4, Sentence: 0.75, Trigger: 0.5, Example: 3, Size: -0.37, Spread: 0.25}"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 
-// TestOffer: with odds of 1 and a spread of .5, a hit whose score is 1 lower than the best
+// TestOffers: with odds of 1 and a spread of .5, a hit whose score is 1 lower than the best
 // has e^-2 of the best one's probability, and a hit whose score is 2 lower has e^-4, which is
-// below the gate's Least.
-func TestOffer(t *testing.T) {
+// below the least. One that is named is offered at any threshold, a kind that needs nothing at none.
+func TestOffers(t *testing.T) {
 	l := rank.Logit{Base: 1, Spread: .5}
-	plain, named, bySort := found(1), found(1), found(1)
+	absent, named, kind := found(0), found(1), found(0)
+	absent.class, kind.class, kind.usable = isAbsent, isNeedless, false
 	named.hits[0].named, named.usable = true, false
-	bySort.x = features{}
-	for _, tt := range []struct {
-		name      string
-		of        sample
-		threshold float64 // log odds
-		want      int
-	}{
-		{"above the threshold", plain, .9, 2},
-		{"at the threshold", plain, 1, 0},
-		{"named, and those near the best that is not", named, 0, 3},
-		{"named, below the threshold", named, 2, 1},
-		{"a kind that wants nothing", bySort, -9, 0},
-	} {
-		if got := tt.of.offer(l, tt.threshold, rank.DefaultGate()); len(got) != tt.want {
-			t.Errorf("%s: %d are offered, want %d", tt.name, len(got), tt.want)
-		}
-	}
-	none := plain
-	none.class = isNone
-	g := group{samples: []sample{plain, found(3), none}}
-	if got, want := g.offers(l, 0, rank.DefaultGate()), (offers{coverage: .5, entries: 2, right: .25}); got != want {
+	g := group{samples: []sample{found(1), found(3), named, absent, kind}}
+	const least = .05
+	if got, want := g.offers(l, .5, least), (offers{threshold: .5, unfit: 1, coverage: 2. / 3, entries: 2, right: 1. / 3}); got != want {
 		t.Errorf("offers %v, want %v", got, want)
+	}
+	if got := g.offers(l, .9, least); got.unfit != 0 || got.coverage != 1./3 {
+		t.Errorf("above the threshold: %v", got)
 	}
 }
 
 // TestQuantile: of ten prompts, a fifth exceeds the result; who names a skill is above all,
 // a kind that needs none below.
 func TestQuantile(t *testing.T) {
-	var list []*sample
+	var g group
 	for i := range 10 {
 		s := found(0)
-		s.x = features{float64(i)}
-		list = append(list, &s)
+		s.x = row(float64(i))
+		g.samples = append(g.samples, s)
 	}
+	g.samples[3].hits[0].named, g.samples[3].usable, g.samples[9].usable = true, false, false
 	l := rank.Logit{Base: 1}
-	if got := quantile(list, l, .2); got != 7 {
-		t.Errorf("%v, want 7", got)
-	}
-	list[0].hits[0].named = true
-	if got := quantile(list, l, .2); got != 8 {
-		t.Errorf("with a name %v, want 8", got)
-	}
-	list[9].x = features{}
-	if got := quantile(list, l, .2); got != 7 {
-		t.Errorf("with a kind that needs none %v, want 7", got)
+	if got := quantile(g.odds(l, isThere), .2); got != 7 {
+		t.Errorf("the quantile is %v, want 7", got)
 	}
 }

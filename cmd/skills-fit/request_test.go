@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/repertoire-skills/repertoire/internal/must"
+	"github.com/repertoire-skills/repertoire/rank"
 )
 
 // TestRequest: words that only one class has decide, a word of both does not, and the odds
@@ -37,7 +38,8 @@ func TestRegressSparse(t *testing.T) {
 	var dense []point
 	var rare []sparsePoint
 	for i := range 60 {
-		x := features{1, float64(i % 3), float64(i % 4), 0, 0, 0}
+		x := make(features, len(rank.Figures))
+		x[0], x[1], x[2] = 1, float64(i%3), float64(i%4)
 		y := float64(i*7%5) < 2+float64(i%3)/2
 		p := point{x: x, weight: 1 + float64(i%2)}
 		if y {
@@ -46,7 +48,7 @@ func TestRegressSparse(t *testing.T) {
 		dense = append(dense, p)
 		rare = append(rare, sparsePoint{sparse{{0, 1}, {1, x[1]}, {2, x[2]}}, y, p.weight})
 	}
-	want, err := regress(dense)
+	want, err := regress(dense, make([]bool, len(rank.Figures)))
 	must.Do(t, err)
 	got := regressSparse(rare, 3, .5)
 	for i := range got {

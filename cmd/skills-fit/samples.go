@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/repertoire-skills/repertoire/bench"
 	"github.com/repertoire-skills/repertoire/embed/static"
@@ -23,20 +23,8 @@ const depth = 20
 
 // A group holds the samples of one catalog.
 type group struct {
-	set     string
-	others  int // skills of the corpus in it
+	name    string
 	samples []sample
-}
-
-// usable returns the samples to fit weights to, see sample.
-func (g *group) usable() []*sample {
-	var list []*sample
-	for i := range g.samples {
-		if s := &g.samples[i]; s.usable {
-			list = append(list, s)
-		}
-	}
-	return list
 }
 
 // A sample is the result of the search for one prompt.
@@ -52,9 +40,9 @@ type sample struct {
 
 // The classes of samples.
 const (
-	isWanting = "wanting" // needs a skill
-	isNear    = "near"    // one skill would be noise; another may fit
-	isNone    = "none"    // needs no skill
+	isThere    = "there"    // needs a skill of the catalog
+	isAbsent   = "absent"   // needs one that is not there
+	isNeedless = "needless" // needs none
 )
 
 type hit struct {
@@ -62,64 +50,48 @@ type hit struct {
 	wanted, named bool
 }
 
-// rank returns the rank of the first wanted hit, from 1; 0 means there is none.
-func (s *sample) rank() int {
-	return 1 + slices.IndexFunc(s.hits, func(h hit) bool { return h.wanted })
-}
-
-// named reports whether the prompt surely names a skill.
-func (s *sample) named() bool {
-	return slices.ContainsFunc(s.hits, func(h hit) bool { return h.named })
-}
-
-// wants reports whether a wanted skill is near the top: what the demand predicts.
-func (s *sample) wants() bool { return s.rank() >= 1 && s.rank() <= rank.GateDepth }
+// right reports whether the best hit is wanted.
+func (s *sample) right() bool { return len(s.hits) > 0 && s.hits[0].wanted }
 
 // input is the contents of the files that the options name.
 type input struct {
-	sets      []*bench.Dataset
-	corpus    *bench.Dataset  // a set without skills of its own
-	none      []bench.Query   // all prompts that need no skill
-	prompts   []string        // that ask for a task
-	near      []string        // near misses of these
-	noneTexts map[string]bool // the same by text
-	fitted    map[string]bool // prompts that need no skill and are fitted to; the others measure
-	skills    []*skill.Skill  // from the corpus, shuffled, only as many as are used
-	embedder  *static.Embedder
-	encoder   *memory // nil means none
+	sets     []*bench.Dataset
+	corpus   []*skill.Skill
+	skills   []*skill.Skill // of the corpus, without those that have prompts
+	gate     []owned
+	frequent map[string]int // in how many descriptions of skills a word is, see knows
+	check    []owned
+	calm     []string // prompts that need no skill and are fitted to
+	measured []string // those that measure
+	prompts  []string // that ask for a task
+	near     []string // near misses of these
+	embedder *static.Embedder
+	encoder  *memory // nil means none
+}
+
+// owned are the prompts of a skill.
+type owned struct {
+	skill   *skill.Skill
+	prompts []string
 }
 
 func readInput(o options) (*input, error) {
-	in := &input{corpus: &bench.Dataset{Name: "the corpus", Corpus: func(func(bench.Document, error) bool) {}}}
+	in := new(input)
 	var err error
-	if in.sets, err = bench.ReadAll(o.datasets, ""); err != nil {
-		return nil, err
-	}
-	if err := in.readPrompts(o); err != nil {
-		return nil, err
-	}
-	for _, dir := range o.none {
-		file := filepath.Join(dir, "queries.jsonl")
-		queries, err := bench.ReadQueries(file)
-		if err != nil {
-			return nil, fmt.Errorf("reading prompts: %w", err)
-		}
-		before := len(in.none)
-		for _, q := range queries {
-			if q.NeedsNone() {
-				in.none = append(in.none, q)
-			}
-		}
-		if len(in.none) == before {
-			return nil, fmt.Errorf("%s: no prompt is of a kind that needs no skill", file)
+	if len(o.datasets) > 0 {
+		if in.sets, err = bench.ReadAll(o.datasets, ""); err != nil {
+			return nil, err
 		}
 	}
-	in.noneTexts = make(map[string]bool)
-	for _, q := range in.none {
-		in.noneTexts[q.Text] = true
-	}
-	if in.skills, err = readSkills(o); err != nil {
+	if err := errors.Join(in.readPrompts(o), in.readSkills(o)); err != nil {
 		return nil, err
+	}
+	none, err := bench.ReadNone(o.none)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range none {
+		in.measured = append(in.measured, q.Text)
 	}
 	if o.encoder != "" {
 		if in.encoder, err = newMemory(o.encoder, o.vectors); err != nil {
@@ -130,9 +102,107 @@ func readInput(o options) (*input, error) {
 	return in, err
 }
 
+// readSkills reads the corpus and the prompts of its skills.
+func (in *input) readSkills(o options) error {
+	type place struct{ Repo, Path string }
+	all := make(map[place]*skill.Skill)
+	var order []place
+	err := bench.ReadLines(o.corpus, func(l struct {
+		place
+		Name, Description, Body string
+	}) {
+		all[l.place], order = &skill.Skill{Meta: skill.Meta{Name: l.Name, Description: l.Description}, Body: l.Body}, append(order, l.place)
+	})
+	if err != nil {
+		return fmt.Errorf("reading corpus: %w", err)
+	}
+	taken := make(map[place]bool)
+	for _, of := range []struct {
+		file string
+		list *[]owned
+	}{{o.gate, &in.gate}, {o.check, &in.check}} {
+		if of.file == "" {
+			continue
+		}
+		err := bench.ReadLines(of.file, func(l struct {
+			place
+			Prompts []string
+		}) {
+			if s := all[l.place]; s != nil && len(l.Prompts) > 0 {
+				taken[l.place], *of.list = true, append(*of.list, owned{s, l.Prompts})
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("reading prompts: %w", err)
+		}
+		if len(*of.list) < 3 {
+			return fmt.Errorf("%s has prompts for %d skills of the corpus; it needs at least 3", of.file, len(*of.list))
+		}
+	}
+	for _, p := range order {
+		in.corpus = append(in.corpus, all[p])
+		if !taken[p] {
+			in.skills = append(in.skills, all[p])
+		}
+	}
+	if most := slices.Max(o.sizes); most > len(in.skills) {
+		return fmt.Errorf("%s has %d skills without prompts, not the %d that --sizes asks for", o.corpus, len(in.skills), most)
+	}
+	return nil
+}
+
+// mostWork is how many prompts for work set thresholds in a catalog.
+const mostWork = 400
+
+// work are the skills of --gate whose prompts set thresholds, with one prompt each in
+// English: prompts in other languages reach less, and would lower the thresholds. Each name occurs once.
+func (in *input) work() (list []owned) {
+	random := rand.New(rand.NewPCG(1, 1))
+	seen := make(map[string]bool)
+	for _, i := range random.Perm(len(in.gate)) {
+		own := in.gate[i]
+		var read []string
+		for _, text := range own.prompts {
+			if in.knows(text) {
+				read = append(read, text)
+			}
+		}
+		if len(list) < mostWork && len(read) > 0 && !seen[own.skill.Name] {
+			seen[own.skill.Name], list = true, append(list, owned{own.skill, read[len(list)%len(read):][:1]})
+		}
+	}
+	return list
+}
+
+// knows reports whether a text is in English: its letters are, and a half of its words are in one of a
+// thousand descriptions. A larger share would leave out those who name things in short.
+func (in *input) knows(text string) bool {
+	if in.frequent == nil {
+		in.frequent = make(map[string]int)
+		for _, s := range in.corpus {
+			for _, w := range slices.Compact(slices.Sorted(slices.Values(plainWords(s.Description)))) {
+				in.frequent[w]++
+			}
+		}
+	}
+	all, known := plainWords(text), 0
+	for _, w := range all {
+		if 1000*in.frequent[w] > len(in.corpus) {
+			known++
+		}
+	}
+	foreign := func(r rune) bool { return unicode.IsLetter(r) && r > unicode.MaxASCII }
+	return 2*known >= len(all) && !strings.ContainsFunc(text, foreign)
+}
+
+// plainWords returns the words of a text that are of letters alone, in lower case.
+func plainWords(text string) []string {
+	list := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
+	return slices.DeleteFunc(list, func(w string) bool { return len(w) < 2 })
+}
+
 // readPrompts reads --prompts and --calm.
 func (in *input) readPrompts(o options) error {
-	in.fitted = make(map[string]bool)
 	err := bench.ReadLines(o.prompts, func(line struct {
 		Prompts  []string
 		NearMiss string `json:"near_miss"`
@@ -146,10 +216,9 @@ func (in *input) readPrompts(o options) error {
 	number := make(map[string]int) // of prompts by category
 	err = bench.ReadLines(o.calm, func(line struct{ Prompt, Category string }) {
 		if number[line.Category]%2 == 0 {
-			in.fitted[line.Prompt] = true
+			in.calm = append(in.calm, line.Prompt)
 		}
 		number[line.Category]++
-		in.none = append(in.none, bench.Query{ID: fmt.Sprintf("calm/%d", len(in.none)), Text: line.Prompt, Kind: "none"})
 	})
 	if err != nil {
 		return fmt.Errorf("reading prompts: %w", err)
@@ -157,19 +226,12 @@ func (in *input) readPrompts(o options) error {
 	return nil
 }
 
-// classes returns the prompts to which the weights of words are fitted. Of the prompts that
-// need no skill they are those in fitted. Sets with near misses are left out: their prompts
-// were written by the authors of --prompts, and must measure what was never seen.
-func (in *input) classes(fitted map[string]bool) []class {
+// classes returns the prompts to which the weights of words are fitted. Sets with near misses are left
+// out: their prompts were written by the authors of --prompts, and must measure what was never seen.
+func (in *input) classes() []class {
 	list := []class{{weight: 1, task: true, texts: in.prompts}, {weight: .5, texts: in.near}}
-	var calm []string
-	for _, q := range in.none {
-		if fitted[q.Text] {
-			calm = append(calm, q.Text)
-		}
-	}
 	own := class{weight: .5} // prompts of the sets that need no skill
-	list = append(list, class{weight: 1, texts: calm})
+	list = append(list, class{weight: 1, texts: in.calm})
 	for _, d := range in.sets {
 		if slices.ContainsFunc(d.Queries, func(q bench.Query) bool { return q.Kind == nearMiss }) {
 			continue
@@ -179,7 +241,7 @@ func (in *input) classes(fitted map[string]bool) []class {
 			switch {
 			case len(q.Wanted) > 0:
 				c.texts = append(c.texts, q.Text)
-			case q.NeedsNone() && !in.noneTexts[q.Text]:
+			case q.NeedsNone() && !slices.Contains(in.measured, q.Text):
 				own.texts = append(own.texts, q.Text)
 			}
 		}
@@ -194,127 +256,107 @@ func (in *input) classes(fitted map[string]bool) []class {
 // nearMiss is the kind of a prompt for which one skill would be noise.
 const nearMiss = "near_miss"
 
-// readSkills draws a random sample of the corpus, as large as the largest catalog needs.
-func readSkills(o options) ([]*skill.Skill, error) {
-	var list []*skill.Skill
-	for d, err := range bench.ReadCorpus(o.corpus) {
-		if err != nil {
-			return nil, fmt.Errorf("reading corpus: %w", err)
-		}
-		list = append(list, d.Skill)
-	}
-	most := slices.Max(slices.Concat(o.distractors, o.grow))
-	if most > len(list) {
-		return nil, fmt.Errorf("%s has %d skills, not the %d that --distractors or --grow ask for", o.corpus, len(list), most)
-	}
-	random := rand.New(rand.NewPCG(o.seed, 0))
-	random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	return slices.Clone(list[:most]), nil // a copy, so that the others can be freed
-}
-
-// A catalog is a set mixed with other skills, and the prompts to ask in it.
+// A catalog is made of skills, and asked prompts.
 type catalog struct {
-	set     *bench.Dataset
-	others  int
-	prompts []bench.Query
+	name    string
+	skills  []*skill.Skill
+	prompts []prompt
 }
 
-// catalogs returns every set with every number of distractors. Each is asked a sample
-// of the set's prompts and all prompts that need no skill. Then follow the catalogs
-// made of the corpus alone, which are asked only the latter.
-func (in *input) catalogs(o options) []catalog {
-	var list []catalog
-	for _, d := range in.sets {
-		prompts := d.Sample(o.limit, o.seed)
-		own := make(map[string]bool) // a set may also be given as --none
-		for _, q := range prompts {
-			own[q.Text] = true
-		}
-		for _, q := range d.Queries {
-			if q.Kind == nearMiss {
-				prompts = append(prompts, q)
+type prompt struct {
+	text, class string
+	wants       *skill.Skill // of the catalog; nil means none
+}
+
+// catalogs makes one catalog for each size. A half of its skills, and at most --limit, are some that
+// have prompts. Of twice as many others the prompts are asked too, unless a skill of the catalog has the
+// name of theirs, and of prompts that need no skill as many as of one of these kinds.
+func (in *input) catalogs(list []owned, needless []string, o options) (made []catalog) {
+	if len(list) == 0 {
+		return nil
+	}
+	for n, size := range o.sizes {
+		random := rand.New(rand.NewPCG(o.seed, uint64(n)))
+		pick := func(i int) []int { return random.Perm(i) }
+		order := pick(len(list))
+		there := min(size/2, o.limit, len(list)/3)
+		c := catalog{name: fmt.Sprintf("%d skills (%d)", size, n+1)}
+		names := make(map[string]bool)
+		for _, i := range order[:there] {
+			own := list[i]
+			c.skills, names[own.skill.Name] = append(c.skills, own.skill), true
+			for _, text := range own.prompts {
+				c.prompts = append(c.prompts, prompt{text, isThere, own.skill})
 			}
 		}
-		for _, q := range in.none {
-			if !own[q.Text] {
-				prompts = append(prompts, q)
+		for _, i := range pick(len(in.skills))[:size-there] {
+			c.skills, names[in.skills[i].Name] = append(c.skills, in.skills[i]), true
+		}
+		for k, i := range order[there:min(3*there, len(list))] {
+			for j, text := range list[i].prompts {
+				if (k+j)%2 == 0 && !names[list[i].skill.Name] {
+					c.prompts = append(c.prompts, prompt{text, isAbsent, nil})
+				}
 			}
 		}
-		for _, n := range o.distractors {
-			list = append(list, catalog{d, n, prompts})
+		for _, i := range pick(len(needless))[:min(len(needless), 4*there)] {
+			c.prompts = append(c.prompts, prompt{needless[i], isNeedless, nil})
 		}
+		made = append(made, c)
 	}
-	for _, n := range o.grow {
-		list = append(list, catalog{in.corpus, n, in.none})
-	}
-	return list
+	return made
 }
 
 // search indexes a catalog and searches for its prompts.
 func (in *input) search(ctx context.Context, k kind, of catalog) (_ group, err error) {
-	g := group{set: of.set.Name, others: of.others}
+	g := group{name: of.name}
 	if k.encoder != nil {
 		var texts []string
 		for _, q := range of.prompts {
-			texts = append(texts, q.Text)
+			texts = append(texts, q.text)
 		}
 		if err := in.encoder.learn(ctx, texts); err != nil {
 			return g, err
 		}
 	}
-	mixed := *of.set
-	mixed.Corpus = in.mix(of)
-	c, err := bench.NewCatalog(ctx, &mixed, &bench.Setup{Mode: k.mode, Embedder: in.embedder, Contextual: k.encoder, Deadline: time.Minute}) // a missing vector would change the fit
+	number := make(map[*skill.Skill]string)
+	d := &bench.Dataset{Name: of.name, Corpus: func(yield func(bench.Document, error) bool) {
+		for i, s := range of.skills {
+			own := *s // indexing renames a skill whose name is taken
+			number[s] = fmt.Sprint(i)
+			if !yield(bench.Document{ID: number[s], Skill: &own}, nil) {
+				return
+			}
+		}
+	}}
+	c, err := bench.NewCatalog(ctx, d, &bench.Setup{Mode: k.mode, Embedder: in.embedder, Contextual: k.encoder, Deadline: time.Minute}) // a missing vector would change the fit
 	if err != nil {
-		return g, fmt.Errorf("indexing %s: %w", g.set, err)
+		return g, fmt.Errorf("indexing %s: %w", g.name, err)
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	for _, q := range of.prompts {
-		if k.encoder != nil && !in.encoder.Reads(q.Text) {
+		if k.encoder != nil && !in.encoder.Reads(q.text) {
 			continue // it is ranked and judged without the encoder
 		}
-		answer, ids, err := c.Search(ctx, search.Query{Text: q.Text, Limit: depth})
+		answer, ids, err := c.Search(ctx, search.Query{Text: q.text, Limit: depth})
 		if err != nil {
 			return g, err
 		}
-		g.samples = append(g.samples, newSample(q, answer, ids))
+		g.samples = append(g.samples, newSample(q, answer, ids, number[q.wants]))
 	}
 	return g, nil
 }
 
-// mix returns the skills of a catalog: the set's own, then distractors. Distractors
-// are copies, because indexing renames a skill whose name is taken.
-func (in *input) mix(of catalog) iter.Seq2[bench.Document, error] {
-	return func(yield func(bench.Document, error) bool) {
-		for d, err := range of.set.Corpus {
-			if !yield(d, err) || err != nil {
-				return
-			}
-		}
-		for i, sk := range in.skills[:of.others] {
-			c := *sk
-			if !yield(bench.Document{ID: fmt.Sprintf("distractor %d", i), Skill: &c}, nil) {
-				return
-			}
-		}
-	}
-}
-
 // newSample takes the features from the answer, so that the weights are fitted to the
-// same values that a gate sees.
-func newSample(q bench.Query, answer search.Answer, ids []string) sample {
-	s := sample{class: isWanting, text: q.Text, usable: len(answer.Demand.Terms) > 0}
-	if q.Kind == nearMiss {
-		s.class = isNear
-	} else if q.NeedsNone() {
-		s.class = isNone
-	}
+// same values that a gate sees. wanted is the ID of the skill that the prompt wants; "" means none.
+func newSample(q prompt, answer search.Answer, ids []string, wanted string) sample {
+	s := sample{class: q.class, text: q.text, x: make(features, len(rank.Figures)), usable: len(answer.Demand.Terms) > 0}
 	for _, t := range answer.Demand.Terms {
-		s.x.set(t)
+		s.x[figure(t.Name)] = t.Value
 	}
 	for i, h := range answer.Hits {
 		named := slices.ContainsFunc(h.Terms, func(t rank.Term) bool { return t.Name == "exact name" })
-		s.hits = append(s.hits, hit{h.Score, slices.Contains(q.Wanted, ids[i]), named})
+		s.hits = append(s.hits, hit{h.Score, wanted != "" && ids[i] == wanted, named})
 		s.usable = s.usable && !named
 	}
 	return s

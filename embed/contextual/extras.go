@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"slices"
 	"unicode"
 
 	"github.com/repertoire-skills/repertoire/embed"
@@ -19,11 +20,14 @@ type Extras struct {
 	Request []float32
 	Queries []string // that were embedded beforehand, see Embedder.Prepared
 	Vectors []embed.Vector
+	// Subjects are the vectors of what the skills do for which the last of the queries were written,
+	// one for each.
+	Subjects []embed.Vector
 }
 
 // The format of extras, as numbers of 4 bytes but for the sums: the SHA-256 of the model's name,
-// the weights, the SHA-256 of the queries, and for each query the scale of its vector and the
-// numbers divided by it, a byte each.
+// the weights, the SHA-256 of the queries, the number of subjects, and for each query, and then for each
+// subject, the scale of its vector and the numbers divided by it, a byte each.
 
 // ErrExtras means that extras belong to another model, or are damaged.
 var ErrExtras = errors.New("these extras do not belong to this model")
@@ -40,7 +44,8 @@ func (e *Embedder) EncodeExtras(x *Extras) []byte {
 		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(w))
 	}
 	data = append(data, sumOf(x.Queries)...)
-	for _, v := range x.Vectors {
+	data = binary.LittleEndian.AppendUint32(data, uint32(len(x.Subjects)))
+	for _, v := range slices.Concat(x.Vectors, x.Subjects) {
 		largest := float32(0)
 		for _, n := range v {
 			largest = max(largest, n, -n)
@@ -69,15 +74,34 @@ func (e *Embedder) Fit() string {
 }
 
 // preparedAt is where the vectors begin in extras.
-func (e *Embedder) preparedAt() int { return sha256.Size + 4*(e.Dim()+2) + sha256.Size }
+func (e *Embedder) preparedAt() int { return sha256.Size + 4*(e.Dim()+2) + sha256.Size + 4 }
 
 // Prepared implements embed.Fitted.
 func (e *Embedder) Prepared(queries []string) []embed.Vector {
-	at, dim := e.preparedAt(), e.Dim()
-	if len(e.extras) != at+len(queries)*(4+dim) || e.extras[at-sha256.Size:at] != sumOf(queries) {
+	at := e.preparedAt()
+	if len(e.extras) < at || e.extras[at-4-sha256.Size:at-4] != sumOf(queries) {
 		return nil
 	}
-	rest, vectors := e.extras[at:], make([]embed.Vector, len(queries))
+	return e.vectors(0, len(queries))
+}
+
+// Subjects implements embed.Fitted.
+func (e *Embedder) Subjects() []embed.Vector {
+	at := e.preparedAt()
+	if len(e.extras) < at {
+		return nil
+	}
+	n := int(binary.LittleEndian.Uint32([]byte(e.extras[at-4 : at])))
+	return e.vectors((len(e.extras)-at)/(4+e.Dim())-n, n)
+}
+
+// vectors returns n vectors of the extras from the given one on; nil if they are not there.
+func (e *Embedder) vectors(from, n int) []embed.Vector {
+	at, dim := e.preparedAt(), e.Dim()
+	if from < 0 || (len(e.extras)-at)%(4+dim) != 0 || (from+n)*(4+dim) > len(e.extras)-at {
+		return nil
+	}
+	rest, vectors := e.extras[at+from*(4+dim):], make([]embed.Vector, n)
 	for i := range vectors {
 		scale, v := f32(rest, 0), make(embed.Vector, dim)
 		for k := range v {

@@ -16,17 +16,17 @@ func TestExtras(t *testing.T) {
 	want := vectors(t, e, queries...)
 	weights := make([]float32, e.Dim()+2)
 	weights[0], weights[1], weights[5] = -.5, .25, 2
-	if _, ok := e.Request(want[0], 1); ok || e.Prepared(queries) != nil {
+	if _, ok := e.Request(want[0], 1); ok || e.Prepared(queries) != nil || e.Subjects() != nil {
 		t.Error("a model without extras has some")
 	}
-	data := e.EncodeExtras(&Extras{weights, queries, want})
+	data := e.EncodeExtras(&Extras{weights, queries, want, want[1:]})
 	if other.SetExtras(string(data)) == nil || e.SetExtras(string(data[:100])) == nil {
 		t.Error("extras of another model, or a part of them, are no error")
 	}
 	must.Do(t, e.SetExtras(string(data)))
 	fit := e.Fit()
 	weights[5] = 1
-	must.Do(t, other.SetExtras(string(other.EncodeExtras(&Extras{weights, queries, want}))))
+	must.Do(t, other.SetExtras(string(other.EncodeExtras(&Extras{weights, queries, want, want[1:]}))))
 	if other.Fit() == fit {
 		t.Errorf("extras with other weights are identified as %q, too", fit)
 	}
@@ -38,6 +38,10 @@ func TestExtras(t *testing.T) {
 		if cosine := embed.Dot(got[i], want[i]); cosine < .9998 {
 			t.Errorf("%q: cosine %.5f of the vector that came and the model's", queries[i], cosine)
 		}
+	}
+	subjects := e.Subjects()
+	if len(subjects) != 2 || embed.Dot(subjects[0], want[1]) < .9998 || embed.Dot(subjects[1], want[2]) < .9998 {
+		t.Errorf("%d subjects, want the two that came", len(subjects))
 	}
 	if e.Prepared(texts[:3]) != nil || e.Prepared(texts[1:3]) != nil {
 		t.Error("vectors for other queries")

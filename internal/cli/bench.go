@@ -332,7 +332,7 @@ func benchSetup(ctx context.Context, s *session, b *benchFlags) (*bench.Setup, e
 			return nil, err
 		}
 	}
-	out := &bench.Setup{Mode: bench.Mode(b.mode), Deadline: settings.Deadline, Disturb: settings.Disturb, Threshold: settings.Threshold}
+	out := &bench.Setup{Mode: bench.Mode(b.mode), Deadline: settings.Deadline, Disturb: settings.Disturb, Unfit: settings.Unfit, Threshold: settings.Threshold}
 	if out.Mode == bench.Text {
 		return out, nil
 	}
@@ -360,7 +360,7 @@ func benchSetup(ctx context.Context, s *session, b *benchFlags) (*bench.Setup, e
 
 // measure asks the prompts of one set, with distractors too if there are any.
 func measure(ctx context.Context, ui *screen, d *bench.Dataset, setup *bench.Setup, b *benchFlags) (bench.Set, error) {
-	o := &bench.Options{Limit: b.limit, Disturb: b.level.disturb(), Threshold: b.level.threshold(), Seed: b.seed, LeaveOneOut: b.leaveOneOut}
+	o := &bench.Options{Limit: b.limit, Disturb: b.level.disturb(), Unfit: b.level.unfit(), Threshold: b.level.threshold(), Seed: b.seed, LeaveOneOut: b.leaveOneOut}
 	var set bench.Set
 	err := inCatalog(ctx, ui, d, setup, o, func(c *bench.Catalog) (err error) {
 		set, err = bench.Run(ctx, c, d, o)

@@ -198,37 +198,56 @@ func (e env) root() *cobra.Command {
 	return root
 }
 
-// level holds the flags --disturb and --threshold of a command.
+// level holds the flags --disturb, --unfit and --threshold of a command.
 type level struct {
-	share, probability float64
-	given              func(flag string) bool
+	shares      [2]float64 // see levelShares
+	probability float64
+	given       func(flag string) bool
+}
+
+// levelShares are the flags that are shares of prompts that should get no offer.
+var levelShares = [2]struct {
+	flag, usage string
+	standard    float64
+}{
+	{"disturb", "offer skills to at most about this `share` of the prompts that need none", rank.DefaultRate},
+	{"unfit", "offer skills to at most about this `share` of the prompts that need one which is not there", rank.DefaultUnfit},
 }
 
 func (l *level) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Float64Var(&l.share, "disturb", rank.DefaultRate, "offer skills to about this `share` of the prompts that need none")
-	f.Float64Var(&l.probability, "threshold", 0, "instead of --disturb: offer skills from this `probability` on")
+	for i, s := range levelShares {
+		f.Float64Var(&l.shares[i], s.flag, s.standard, s.usage)
+	}
+	f.Float64Var(&l.probability, "threshold", 0, "instead of both: offer skills from this `probability` on")
 	l.given = f.Changed
 }
 
 func (l *level) check() error {
-	switch {
-	case l.given("disturb") && l.given("threshold"):
-		return errors.New("--disturb and --threshold decide the same; leave one of them out")
-	case !(l.share >= 0 && l.share <= 1):
-		return fmt.Errorf("--disturb is a share from 0 to 1, not %g", l.share)
-	case !(l.probability >= 0 && l.probability <= 1):
+	for i, s := range levelShares {
+		switch x := l.shares[i]; {
+		case l.given(s.flag) && l.given("threshold"):
+			return fmt.Errorf("--%s and --threshold decide the same; leave one of them out", s.flag)
+		case !(x >= 0 && x <= 1):
+			return fmt.Errorf("--%s is a share from 0 to 1, not %g", s.flag, x)
+		}
+	}
+	if !(l.probability >= 0 && l.probability <= 1) {
 		return fmt.Errorf("--threshold is a probability from 0 to 1, not %g", l.probability)
 	}
 	return nil
 }
 
-// disturb returns the share for the library, where 0 means the configured one.
-func (l *level) disturb() float64 {
-	if !l.given("disturb") {
+// disturb and unfit return the shares for the library, where 0 means the configured ones.
+func (l *level) disturb() float64 { return l.share(0) }
+
+func (l *level) unfit() float64 { return l.share(1) }
+
+func (l *level) share(i int) float64 {
+	if !l.given(levelShares[i].flag) {
 		return 0
 	}
-	return cmp.Or(l.share, repertoire.OnlyNamed)
+	return cmp.Or(l.shares[i], repertoire.OnlyNamed)
 }
 
 // threshold returns the probability for the library, where 0 means the configured one.

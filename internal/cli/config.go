@@ -47,8 +47,9 @@ const configExample = `  roots:                 # further folders, repositories,
   disabled: [legacy-*]   # or {names: […], tags: […], sources: […]}
   ignore: [no-trigger, {rules: unused-file, skills: ["x-*"]}]  # by doctor
   usage: false           # or true, or {prompts: true}: a local log of use
-  disturb: 0.1           # about this share of prompts that need none gets one
-  # threshold: 0.6       # instead: least probability that a prompt wants one
+  disturb: 0.1           # at most this share of prompts that need none gets one
+  unfit: 0.25            # and of those that need one which is not there
+  # threshold: 0.6       # instead: least probability that one is wanted
   form: full             # of skills in a block: full or short
   offer: auto            # chat, tools and libraries list all skills where they
                          # are few: or relevant, or all

@@ -57,7 +57,8 @@ room. "skills why NAME PROMPT" explains a decision.
   kind      what the prompt is, when it wants no skill
   demand    probability that the prompt wants a skill
   threshold what it is compared with
-  disturb   as in "search --json"`
+  disturb, unfit_rate
+            as in "search --json"`
 
 func newContextCommand(e env) *cobra.Command {
 	b := repertoire.Budget{Tokens: 1000, Skills: 8, Format: contextprovider.XML, Command: e.name, Offer: contextprovider.Relevant, Local: true}
@@ -73,7 +74,7 @@ func newContextCommand(e env) *cobra.Command {
 				atLeast("budget", b.Tokens, 1), atLeast("max", b.Skills, 1), least.check())
 		}),
 		RunE: e.onPrompt(0, hurry, func(ctx context.Context, s *session, c *catalog, args []string) error {
-			b.Disturb, b.Threshold = least.disturb(), least.threshold()
+			b.Disturb, b.Unfit, b.Threshold = least.disturb(), least.unfit(), least.threshold()
 			if strings.TrimSpace(args[0]) == "" {
 				b.Offer = contextprovider.All
 			}

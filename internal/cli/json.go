@@ -8,6 +8,7 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/figures"
+	"github.com/repertoire-skills/repertoire/internal/trial"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -57,15 +58,16 @@ type ranking struct {
 	Threshold float64 `json:"threshold"`
 
 	Disturb *float64 `json:"disturb,omitempty"`
+	Unfit   *float64 `json:"unfit_rate,omitempty"`
 }
 
 func (c *catalog) rankingOf(r search.Ranking) ranking {
-	out := ranking{r.Mode, c.stale, search.PartOf(r.Unread), "", r.Kind, figures.Rounded(r.Demand.Probability), figures.Rounded(r.Threshold), nil}
+	out := ranking{r.Mode, c.stale, search.PartOf(r.Unread), "", r.Kind, figures.Rounded(r.Demand.Probability), figures.Rounded(r.Threshold), nil, nil}
 	if !r.AsOf.IsZero() {
 		out.AsOf = r.AsOf.UTC().Format(time.RFC3339)
 	}
-	if share := r.Background.Disturb; share >= 0 {
-		out.Disturb = &share
+	if b := &r.Background; b.Disturb >= 0 {
+		out.Disturb, out.Unfit = &b.Disturb, &b.Unfit
 	}
 	return out
 }
@@ -199,26 +201,19 @@ type whyResult struct {
 	resultHit
 	Prompt string `json:"prompt"`
 	ranking
-	DemandTerms []rank.Term `json:"demand_terms"`
-	Background  background  `json:"background"`
-	CopyOf      string      `json:"copy_of,omitempty"`
-	Rank        int         `json:"rank"`
-	Of          int         `json:"of"`
-	Best        string      `json:"best,omitempty"`
-	Missing     []string    `json:"missing"`
-	Advice      []string    `json:"advice"`
-	Ignored     []string    `json:"ignored,omitempty"`
-	Filter      string      `json:"filter,omitempty"`
-	ShadowedBy  string      `json:"shadowed_by,omitempty"`
-	Verdict     string      `json:"verdict"`
-	RerankError string      `json:"rerank_error,omitempty"`
-}
-
-// background is what "why --json" prints of the prompts that need no skill.
-type background struct {
-	Prompts int    `json:"prompts"`
-	Higher  int    `json:"higher"`
-	Missing string `json:"missing,omitempty"`
+	DemandTerms []rank.Term      `json:"demand_terms"`
+	Background  trial.Background `json:"background"`
+	CopyOf      string           `json:"copy_of,omitempty"`
+	Rank        int              `json:"rank"`
+	Of          int              `json:"of"`
+	Best        string           `json:"best,omitempty"`
+	Missing     []string         `json:"missing"`
+	Advice      []string         `json:"advice"`
+	Ignored     []string         `json:"ignored,omitempty"`
+	Filter      string           `json:"filter,omitempty"`
+	ShadowedBy  string           `json:"shadowed_by,omitempty"`
+	Verdict     string           `json:"verdict"`
+	RerankError string           `json:"rerank_error,omitempty"`
 }
 
 // indexResult is what "index --json" prints.

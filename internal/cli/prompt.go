@@ -35,8 +35,8 @@ out, and skills that cannot be read, stand on standard error.
   omitted   number of relevant skills that are not listed for lack of room
   problems  what is left out and why: rule, severity, path, line, message, hint
   tokens    estimated tokens of the text
-  and mode, stale, partial, unread, as_of, kind, demand, threshold, disturb as
-  in "context --json"`
+  and mode, stale, partial, unread, as_of, kind, demand, threshold, disturb,
+  unfit_rate as in "context --json"`
 
 // promptResult is what "prompt --json" prints.
 type promptResult struct {

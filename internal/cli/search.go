@@ -64,10 +64,12 @@ ranked by BM25 alone. It is not judged, so that probabilities are 0.
   kind      what the prompt is, when "context" would offer only what it names:
             "empty", "slash command", "reply" (or greeting), "shell command",
             "diff", "log" or "code" without a request
-  demand    probability that the text wants any skill
+  demand    probability that the text wants the best skill that it does not name
   threshold the least demand for which "context" offers skills
   disturb   the share of the prompts that need no skill and may get one, from
             which the threshold follows; missing if the threshold was set
+  unfit_rate
+            the same of the prompts that need one which is not there
   took_ms   time of the search in milliseconds
   nothing_fits
             true when no skill fits, so that results is empty
@@ -116,7 +118,7 @@ func newSearchCommand(e env) *cobra.Command {
 			if all {
 				return errors.New("--all has no meaning with --syntax, which lists all that match; leave one of them out")
 			}
-			for _, flag := range []string{"disturb", "threshold"} {
+			for _, flag := range []string{"disturb", "unfit", "threshold"} {
 				if least.given(flag) {
 					return fmt.Errorf("--%s has no meaning with --syntax; leave one of them out", flag)
 				}
@@ -124,7 +126,7 @@ func newSearchCommand(e env) *cobra.Command {
 			return nil
 		}),
 		RunE: e.onPrompt(0, freshen, func(ctx context.Context, s *session, c *catalog, args []string) error {
-			q.Text, q.Agent, q.Disturb, q.Threshold = args[0], c.agent, least.disturb(), least.threshold()
+			q.Text, q.Agent, q.Disturb, q.Unfit, q.Threshold = args[0], c.agent, least.disturb(), least.unfit(), least.threshold()
 			q.Fitting, q.Person = !all && !q.Syntax, true
 			if registries {
 				return runDiscover(ctx, s, c, q)
@@ -237,7 +239,7 @@ func printHits(ui *screen, q repertoire.Query, answer repertoire.Answer, snippet
 	}
 	wanted := ""
 	if !q.Syntax {
-		wanted = fmt.Sprintf("this text looks %s likely to need a skill; ", figures.Percent(answer.Demand.Probability))
+		wanted = fmt.Sprintf("the best skill is %s likely what this text wants; ", figures.Percent(answer.Demand.Probability))
 	}
 	if marks {
 		more := ""

@@ -58,9 +58,12 @@ all skills.
              only its instructions have), advice (words that its description
              needs), known (it fits, and the session was offered it before)
   background prompts that need no skill: prompts (how many were ranked in this
-             catalog), higher (how many score higher), missing (why none)
-  and mode, partial, unread, kind, demand, threshold and disturb as
-  "context --json"
+             catalog), higher (how many score higher), offered (how many get an
+             offer), missing (why none); and unfit: the same of prompts that
+             need one which is not there, without the near that a skill here
+             may fit
+  and mode, partial, unread, kind, demand, threshold, disturb and unfit_rate as
+  in "context --json"
 and with --skill an object with id, path, summary, triggers (proposed for the
 prompts that fail), unusable (path, line, reason), among (numbers of skills that
 they were asked among, of catalog, folders and invented) and

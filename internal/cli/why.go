@@ -12,6 +12,7 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	sessions "github.com/repertoire-skills/repertoire/internal/session"
+	"github.com/repertoire-skills/repertoire/internal/trial"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
@@ -43,15 +44,17 @@ partial, unread, as_of, mode, kind (of the prompt, as in "search --json"),
 copy_of (the skill that stays instead of this copy), rank (0 when it is no
 candidate), of (candidates), best (the first of them), missing, advice, ignored
 (triggers of the skill that do not count, and why), filter, shadowed_by, state
-and reason (of a skill that is held back), verdict, demand, threshold and
-disturb (as in "search --json"),
-background (the number of prompts that need no skill and were ranked in this
-catalog, how many of them score higher than this one, and as missing why there
-are none), demand_terms (the log odds of demand as a sum, each with name, value
-and weight), and rerank_error when a reranker failed. With --last it prints an
-object with session, dir and answers: time, prompt, follows (the prompt before
-counted too, of the time earlier), demand, threshold and skills (id,
-probability, matched words by field, trigger, terms, required_by).`
+and reason (of a skill that is held back), verdict, demand, threshold,
+disturb and unfit_rate (as in "search --json"), background (of prompts that need
+no skill: prompts, how many were ranked in this catalog, higher, how many of
+them score higher than this one, and offered, how many get an offer; the same as
+unfit of those that need a skill which is not there, without the near that a
+skill here may fit; and as missing why there are none), demand_terms (the log
+odds of demand as a sum, each with name, value and weight), and rerank_error
+when a reranker failed. With --last it prints an object with session, dir and
+answers: time, prompt, follows (the prompt before counted too, of the time
+earlier), demand, threshold and skills (id, probability, matched words by field,
+trigger, terms, required_by).`
 
 func newWhyCommand(e env) *cobra.Command {
 	var last lastOffers
@@ -85,7 +88,7 @@ func runWhy(ctx context.Context, s *session, c *catalog, args []string) error {
 	if s.json {
 		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: c.rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
 			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...), Advice: append([]string{}, e.Advice()...), Ignored: e.Ignored,
-			Background: background{e.Background.Prompts, e.Background.Higher, e.Background.Missing},
+			Background: trial.BackgroundOf(&e.Background),
 			Filter:     e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
 		if e.RerankError != nil {
 			out.RerankError = e.RerankError.Error()
@@ -99,6 +102,9 @@ func runWhy(ctx context.Context, s *session, c *catalog, args []string) error {
 func addends(terms []rank.Term) string {
 	sep, sum := " = ", ""
 	for _, t := range terms {
+		if t.Weight == 0 {
+			continue // a figure that does not count here
+		}
 		sum += fmt.Sprintf("%s%s %.2f × %g", sep, t.Name, t.Value, math.Round(100*t.Weight)/100)
 		sep = " + "
 	}
@@ -113,7 +119,7 @@ func sayThreshold(say func(format string, args ...any), r search.Ranking) {
 		say("  threshold %.3g %%, so that %s", 100*r.Threshold, promise)
 	}
 	if reference := r.Reference(); reference != "" {
-		if b.Prompts == 0 && b.Due {
+		if b.Missing != "" && b.Due {
 			reference += "; run \"skills index\""
 		}
 		say("  reference %s", reference)

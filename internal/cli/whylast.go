@@ -103,7 +103,7 @@ func explainLast(got *sessions.Session, now time.Time) string {
 		}
 		if o.Threshold > 0 {
 			likely, threshold := figures.Percents(o.Demand, o.Threshold)
-			say("  It looked %s likely to need a skill; the threshold was %s.", likely, threshold)
+			say("  The best skill was %s likely what the prompt wanted; the threshold was %s.", likely, threshold)
 		}
 		for i := range o.Skills {
 			sayReason(say, &o.Skills[i])

@@ -43,6 +43,7 @@ type Settings struct {
 	Embedder   Embedder
 	Contextual string                                     // what the built-in encoder is used for: "auto", "on" or "off"; "" means auto
 	Deadline   time.Duration                              // for the embedding of a prompt; 0 means the default of repertoire.Config
+	Unfit      float64                                    // the same
 	Disturb    float64                                    // see search.Query; 0 means the default
 	Threshold  float64                                    // the same
 	Triggers   map[string]string                          // by label or kind of source, see search.Policy; nil means the default

@@ -178,9 +178,9 @@ func TestSettingsErrors(t *testing.T) {
 		{"not a mapping", "- a\n", "FILE:1: configuration must be a mapping of keys to values"},
 		{"text", "hello\n", "FILE:1: configuration must be a mapping of keys to values"},
 
-		{"unknown key", "\n\nxyzzy: 1\n", "FILE:3: configuration: no key \"xyzzy\"; there are 33, such as agents, bundled, catalog, contextual, db, deadline, disabled, disturb, embedder, form"},
+		{"unknown key", "\n\nxyzzy: 1\n", "FILE:3: configuration: no key \"xyzzy\"; there are 34, such as agents, bundled, catalog, contextual, db, deadline, disabled, disturb, embedder, form"},
 		{"misspelt key", "root: [x]\n", "FILE:1: configuration: no key \"root\"; did you mean roots?"},
-		{"merge key", "<<: {user: true}\n", "FILE:1: configuration: no key \"<<\"; there are 33, such as agents, bundled, catalog, contextual, db, deadline, disabled, disturb, embedder, form"},
+		{"merge key", "<<: {user: true}\n", "FILE:1: configuration: no key \"<<\"; there are 34, such as agents, bundled, catalog, contextual, db, deadline, disabled, disturb, embedder, form"},
 		{"list as a key", "? [a]\n: b\n", "FILE:1: configuration: a key must be a text"},
 		{"duplicate key", "user: true\nproject: true\nuser: false\n", "FILE:3: configuration: key \"user\" stands here twice"},
 		{"malformed pattern", "agents:\n  a:\n    exclude: {names: [x,\n      \"[y\"]}\n", "FILE:4: agent a: exclude.names: \"[y\" is not a pattern (* ? [a-z] and \\ are special)"},

@@ -77,7 +77,7 @@ func (s *Settings) shown(key string, v value, o *Options) Shown {
 		set.Value, set.Origin, set.Place = endpoint.Shown(os.Getenv(openAIBase)), originVariable, openAIBase
 	case key == "install_dir":
 		set.Value, _ = s.InstalledDir() // without a home there is none
-	case key == "disturb" && s.Threshold != 0:
+	case (key == "disturb" || key == "unfit") && s.Threshold != 0:
 		set.Value = nil
 	case set.Value == nil:
 		set.Value = v.standard

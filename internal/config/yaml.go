@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -99,7 +100,8 @@ func (p *parser) personal() keys {
 		"contextual":  choice(&s.Contextual, contextuals()).doc("whether the built-in encoder, which knows what sentences mean, ranks beside the vectors of words: auto means where a prompt takes it at most 60 ms; on means that searches wait for it up to half a second", contextualAuto),
 		"deadline":    duration(&s.Deadline).doc("how long a prompt waits for its embedding", "250ms"),
 		"disturb":     share("a share from 0 to 1", &s.Disturb, search.OnlyNamed).doc("share of the prompts that need no skill and may get one", rank.DefaultRate),
-		"threshold":   share("a probability from 0 to 1", &s.Threshold, search.Always).doc("instead of disturb: least probability that a prompt wants a skill", nil),
+		"unfit":       share("a share from 0 to 1", &s.Unfit, search.OnlyNamed).doc("share of the prompts for work that none of the skills is for and may get one", rank.DefaultUnfit),
+		"threshold":   share("a probability from 0 to 1", &s.Threshold, search.Always).doc("instead of disturb and unfit: least probability that a prompt wants the best skill", nil),
 		"triggers":    triggers(&s.Triggers).doc("what it means that a prompt has a trigger of a skill: certain offers the skill whatever else speaks against it, evidence counts beside other evidence, off nothing; for all skills, or by label or kind of source (root, user, project, installed, bundled)", map[string]string{"root": "certain", "user": "certain"}),
 		"offer":       choice(&s.Offer, offers()).doc("how many skills programs list that may choose (chat, tools, a library): what fits the prompt, all, or all where they are few; hooks and MCP list what fits", offers()[0]),
 		"wording":     p.section("wording", wordingKeys(s)).doc("what a model is told of the best skill; {name} is its name", nil),
@@ -144,18 +146,25 @@ func personalOnly(key string) value {
 	}}
 }
 
-// oneLevel returns an error if a mapping has both disturb and threshold.
+// oneLevel returns an error if a mapping has threshold beside disturb or unfit.
 func oneLevel(n *yaml.Node) error {
-	var first *yaml.Node
+	var threshold, share *yaml.Node
 	for i := 0; i < len(n.Content); i += 2 {
-		key := n.Content[i]
-		if key.Value != "disturb" && key.Value != "threshold" {
+		switch key := n.Content[i]; key.Value {
+		case "threshold":
+			threshold = key
+		case "disturb", "unfit":
+			share = cmp.Or(share, key)
+		default:
 			continue
 		}
-		if first != nil {
-			return errorf(key, "%s: line %d sets %s, which decides the same; keep one of the two", key.Value, first.Line, first.Value)
+		if threshold != nil && share != nil {
+			first, second := share, threshold
+			if share.Line > threshold.Line {
+				first, second = threshold, share
+			}
+			return errorf(second, "%s: line %d sets %s, which decides the same; keep one of the two", second.Value, first.Line, first.Value)
 		}
-		first = key
 	}
 	return nil
 }

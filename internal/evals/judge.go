@@ -15,9 +15,9 @@ import (
 	"github.com/repertoire-skills/repertoire/skill"
 )
 
-// Levels are the rate and the threshold at which prompts are asked, see search.Query; the zero value
+// Levels are the rates and the threshold at which prompts are asked, see search.Query; the zero value
 // means those of the catalog.
-type Levels struct{ Disturb, Threshold float64 }
+type Levels struct{ Disturb, Unfit, Threshold float64 }
 
 // A Result is what happens to a prompt.
 type Result string
@@ -68,7 +68,7 @@ func (r *Room) Try(ctx context.Context, id string, prompts []Prompt, l Levels) (
 
 func (r *Room) ask(ctx context.Context, id string, p Prompt, l Levels) (Outcome, error) {
 	o := Outcome{ID: p.ID, Skill: id, Prompt: p.Prompt, Trigger: p.Trigger}
-	block, err := r.Block(ctx, p.Prompt, contextprovider.Budget{Offer: contextprovider.Relevant, Disturb: l.Disturb, Threshold: l.Threshold, Trial: true}, r.Agent)
+	block, err := r.Block(ctx, p.Prompt, contextprovider.Budget{Offer: contextprovider.Relevant, Disturb: l.Disturb, Unfit: l.Unfit, Threshold: l.Threshold, Trial: true}, r.Agent)
 	if err != nil {
 		return o, err
 	}
@@ -77,7 +77,7 @@ func (r *Room) ask(ctx context.Context, id string, p Prompt, l Levels) (Outcome,
 		o.Result, o.Right = Offered, p.Trigger
 		return o, nil
 	}
-	q := search.Query{Text: p.Prompt, Agent: r.Agent, Disturb: l.Disturb, Threshold: l.Threshold, Trial: true}
+	q := search.Query{Text: p.Prompt, Agent: r.Agent, Disturb: l.Disturb, Unfit: l.Unfit, Threshold: l.Threshold, Trial: true}
 	why, err := r.Why(ctx, id, q)
 	if err != nil {
 		return o, err

@@ -71,7 +71,7 @@ func TestRoom(t *testing.T) {
 		}
 		answer, err := r.Search(t.Context(), repertoire.Query{Text: "boat"})
 		must.Do(t, err)
-		if answer.Background.Prompts == 0 {
+		if answer.Background.Needless.Prompts == 0 {
 			t.Errorf("%s: the threshold is not measured", x.name)
 		}
 		list, err := r.Try(t.Context(), "invoice-writer", []evals.Prompt{

@@ -29,7 +29,7 @@ Prepare our federal tax return documents | cook dinner for two | -
 Profile the rerenders of my React list | and update the copyright year | -
 Pods of our Kubernetes deployment are crash looping | then restart my laptop | -
 Clean up this CSV export | sort the imports in main.py | -
-Plan a lesson about photosynthesis | undo the last edit | -
+Design a lesson on photosynthesis with goals and activities for my class | undo the last edit | -
 Write release notes for version 2.3 | yes please, go on | -
 Write release notes for version 2.3 | now for 2.4 | -
 This SQL query takes a minute, tune it | and the other one | -

@@ -150,7 +150,7 @@ func TestFollowUp(t *testing.T) {
 		{[]string{first, other}, nil},
 		{[]string{first, other, "now the other file"}, nil},
 		{[]string{other, "now the other file"}, nil},
-		{[]string{"the quarterly report of the marketing department looks wrong", "see the spreadsheet"}, nil},
+		{[]string{"the quarterly report of the marketing department looks wrong", "see the other one"}, nil},
 	} {
 		k := begin(t)
 		var got []string

@@ -98,7 +98,7 @@ func TestBroken(t *testing.T) {
 func TestAnchors(t *testing.T) {
 	var a anchors
 	for _, tt := range [][2]string{
-		{"The query language", "the-query-language"}, {"A `skills/list` of MCP", "a-skillslist-of-mcp"}, {"Is any skill wanted?", "is-any-skill-wanted"},
+		{"The query language", "the-query-language"}, {"A `skills/list` of MCP", "a-skillslist-of-mcp"}, {"Does the best skill fit?", "does-the-best-skill-fit"},
 		{"Größe & Maß", "größe--maß"}, {"Same", "same"}, {"Same", "same-1"}, {"Same", "same-2"}, {"Same-1", "same-1-1"},
 	} {
 		if got := string(a.Generate([]byte(tt[0]), 0)); got != tt[1] {

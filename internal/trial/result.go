@@ -49,6 +49,7 @@ type Result struct {
 	Demand     float64     `json:"demand"`
 	Threshold  float64     `json:"threshold"`
 	Disturb    *float64    `json:"disturb,omitempty"`
+	Unfit      *float64    `json:"unfit_rate,omitempty"`
 	Background *Background `json:"background,omitempty"`
 	Nearest    []Near      `json:"nearest,omitempty"` // if no skill is offered
 }
@@ -74,11 +75,25 @@ type Offer struct {
 	RequiredBy  string  `json:"required_by,omitempty"` // ID of the skill because of which it is listed
 }
 
-// A Background says how the prompts that need no skill compare with this one.
+// A Background says how the prompts that should get no offer compare with this one.
 type Background struct {
-	Prompts int    `json:"prompts"`           // ranked in this catalog
-	Higher  int    `json:"higher"`            // of them more likely to need a skill than this prompt
-	Missing string `json:"missing,omitempty"` // why there are none
+	Compared          // those that need no skill
+	Unfit    Compared `json:"unfit"`             // those that need one which is not in the catalog
+	Missing  string   `json:"missing,omitempty"` // why there are none
+}
+
+// Compared is search.Compared.
+type Compared struct {
+	Prompts int `json:"prompts"`        // ranked in this catalog
+	Higher  int `json:"higher"`         // of them with a higher demand than this prompt
+	Offered int `json:"offered"`        // of them with an offer
+	Near    int `json:"near,omitempty"` // left out, because a skill of the catalog may fit
+}
+
+// BackgroundOf returns what is known of the prompts that should get no offer.
+func BackgroundOf(b *search.Background) Background {
+	of := func(c *search.Compared) Compared { return Compared{c.Prompts, c.Higher, c.Offered, c.Near} }
+	return Background{of(&b.Needless), of(&b.Work), b.Missing}
 }
 
 // A Near is a skill that is not offered, but near.
@@ -140,9 +155,10 @@ func (r *report) addBlock(b *repertoire.Block) {
 	r.Follows = b.Follows
 	r.Outcome, r.Omitted, r.InScope, r.Part = Nothing, b.Omitted, b.Ranking.Skills, search.PartOf(b.Unread)
 	r.Mode, r.Kind, r.Demand, r.Threshold = b.Mode, b.Kind, figures.Rounded(b.Demand.Probability), figures.Rounded(b.Threshold)
-	r.Background = &Background{b.Background.Prompts, b.Background.Higher, b.Background.Missing}
-	if share := b.Background.Disturb; share >= 0 {
-		r.Disturb = &share
+	background := BackgroundOf(&b.Background)
+	r.Background = &background
+	if b := b.Background; b.Disturb >= 0 {
+		r.Disturb, r.Unfit = &b.Disturb, &b.Unfit
 	}
 	r.Quiet, r.Reference, r.Due = b.Quiet(), b.Reference(), b.Background.Due
 	if promise := b.Background.Promise(); r.Quiet != "" && promise != "" && r.Kind == "" {

@@ -141,7 +141,9 @@ func (s *sayer) threshold(r *Trial) {
 	case b.Prompts == 0:
 		s.line("The threshold is an estimate: %s.", b.Missing)
 	case r.Outcome == Nothing && r.Disturb != nil:
-		s.line("It is more likely to need nothing: %s, and at most %d may.", r.Reference, int(*r.Disturb*float64(b.Prompts)+1e-9))
+		const rounding = 1e-9
+		s.line("So it is with prompts that should get none: %s. At most %d and %d may get an offer.", r.Reference,
+			int(*r.Disturb*float64(b.Prompts)+rounding), int(*r.Unfit*float64(b.Unfit.Prompts)+rounding))
 	}
 }
 

@@ -68,7 +68,7 @@ func TestCheck(t *testing.T) {
 	base := proposal.Trial{Name: "cat", Source: "disk", Dir: "cat", Before: files(skills["cat"], "evals/evals.json", evals)}
 	for _, x := range []struct{ name, text, rules string }{
 		{"harmless", strings.Replace(skills["cat"], "Open the tin", "First open the tin", 1), ""},
-		{"lost prompts", "---\nname: cat\ndescription: Writes invoices for work. Use when work is to be billed.\n---\nFill in the form.\n", "evals-fail found-less"},
+		{"lost prompts", "---\nname: cat\ndescription: Writes invoices for work. Use when work is to be billed.\n---\nFill in the form.\n", "found-less"},
 		{"gutted", strings.Replace(skills["cat"], "Feeds the cat and fills its bowl. Use when a cat is hungry.", "Helps with the cat.", 1), "no-trigger gutted-description"},
 		{"reworded", strings.Replace(skills["cat"], "Feeds the cat and fills its bowl. Use when a cat is hungry.", "Gives food to the cat when its bowl is empty, or when it is hungry.", 1), ""},
 		{"invalid", strings.Replace(skills["cat"], "name: cat\n", "name: cat\ntools: all\n", 1), "unexpected-field"},
@@ -88,7 +88,7 @@ func TestCheck(t *testing.T) {
 		if strings.Join(rules, " ") != x.rules || got.OK != (x.rules == "" || x.rules == "fetch-and-run") {
 			t.Errorf("%s: %+v, %+v", x.name, got.Findings, got.Bench)
 		}
-		if b := got.Bench; b.Prompts != 2 || b.Evals != 2 || b.Before != (proposal.Hits{Hit1: 2, Hit3: 2, Right: 2}) || (len(b.Worse) > 0) != (x.name == "lost prompts") || (b.After.Right < 2) != (len(b.Worse) > 0) {
+		if b := got.Bench; b.Prompts != 2 || b.Evals != 2 || b.Before != (proposal.Hits{Hit1: 2, Hit3: 2, Right: 2}) || (len(b.Worse) > 0) != (x.name == "lost prompts") || b.After.Right != 2 {
 			t.Errorf("%s: %+v", x.name, b)
 		}
 	}
