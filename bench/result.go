@@ -109,7 +109,7 @@ type PromptResult struct {
 	Fitting  int      `json:"fitting"`         // number of wanted skills in the block
 	Tokens   int      `json:"tokens"`          // of the block
 	Top      []string `json:"top"`             // IDs of the first 10 hits
-	Demand   float64  `json:"demand"`          // probability that the prompt wants any skill; 0 when its kind needs none
+	Demand   float64  `json:"demand"`          // probability that the prompt wants the best skill; 0 when its kind needs none
 	Always   Listing  `json:"always"`          // the block if every prompt reached the threshold
 	Certain  Listing  `json:"certain"`         // of it the skills that the prompt names for certain, listed at any threshold
 

@@ -73,15 +73,21 @@ func (x *ranker) Calibrator(agents []*Agent) *Calibrator { return &Calibrator{x,
 
 // Prompts returns the prompts that need no skill, and then those for work.
 func (c *Calibrator) Prompts() ([]string, error) {
-	list, err := backgroundPrompts()
-	if err != nil {
-		return nil, err
+	list, _, err := allPrompts()
+	return list, err
+}
+
+// allPrompts returns the prompts that need no skill, and then those for work, which it also returns
+// with their skills.
+func allPrompts() (list []string, work []workPrompt, err error) {
+	if list, err = backgroundPrompts(); err != nil {
+		return nil, nil, err
 	}
-	work, err := workPrompts()
+	work, err = workPrompts()
 	for _, w := range work {
 		list = append(list, w.Prompt)
 	}
-	return list, err
+	return list, work, err
 }
 
 // Due reports whether the calibration of a set is of another base, of other weights or of
@@ -112,11 +118,7 @@ func (c *Calibrator) all() []*Agent { return append([]*Agent{nil}, c.agents...) 
 // knows of other agents already is kept: another program may have configured them.
 func (c *Calibrator) Calibrate(ctx context.Context, s *snapshot.Set, e embed.Embedder, points []snapshot.Point) (*snapshot.Calibration, error) {
 	x := c.ranker
-	prompts, err := c.Prompts()
-	if err != nil {
-		return nil, err
-	}
-	work, err := workPrompts()
+	prompts, work, err := allPrompts()
 	if err != nil {
 		return nil, err
 	}

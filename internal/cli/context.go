@@ -55,7 +55,7 @@ room. "skills why NAME PROMPT" explains a decision.
   as_of     when a shared catalog that cannot be reached now was last as here
   mode      what the ranking is based on
   kind      what the prompt is, when it wants no skill
-  demand    probability that the prompt wants a skill
+  demand    probability that the prompt wants the best skill
   threshold what it is compared with
   disturb, unfit_rate
             as in "search --json"`

@@ -26,7 +26,7 @@ type Result string
 const (
 	Offered Result = "offered" // the skill is listed
 	Lost    Result = "lost"    // other skills are listed instead
-	Below   Result = "below"   // nothing is listed: the prompt looks as if it needs no skill
+	Below   Result = "below"   // nothing is listed: no skill fits well enough
 	Kind    Result = "kind"    // nothing is listed for prompts of this kind, such as a greeting
 	Hidden  Result = "hidden"  // the skill is listed for no prompt: it is held back, shadowed or away
 )
@@ -43,7 +43,7 @@ type Outcome struct {
 	// ToInvented means that nobody has the skill To, see Among.
 	ToInvented bool `json:"lost_to_invented,omitempty"`
 
-	Demand    float64  `json:"demand"` // probability that the prompt wants any skill
+	Demand    float64  `json:"demand"` // probability that the prompt wants the best skill
 	Threshold float64  `json:"threshold"`
 	Missing   []string `json:"missing,omitempty"` // words of the prompt that the skill lacks
 	Verdict   string   `json:"verdict,omitempty"` // one sentence on why the skill is not listed
