@@ -193,12 +193,6 @@ func (*fitted) Subjects() []embed.Vector { return nil }
 
 func (*fitted) Request(embed.Vector, float64) (float64, bool) { return 5, true }
 
-// usualThreshold is the threshold at the default shares.
-func usualThreshold(d snapshot.Demands) float64 {
-	g := rank.DefaultGate()
-	return g.ThresholdFor(rank.DefaultRate, rank.DefaultUnfit, d.Needless, d.Unfit)
-}
-
 // TestContextualThreshold: a prompt is compared with prompts that were ranked as it was, with the
 // encoder or, when it is late, without. The vectors of those prompts come with the encoder.
 func TestContextualThreshold(t *testing.T) {
@@ -230,7 +224,7 @@ func TestContextualThreshold(t *testing.T) {
 		demands snapshot.Demands
 	}{{x, "hybrid, contextual", c.Contextual[""]}, {late, "hybrid, encoder late", c.Demands[""]}} {
 		a := wantMode(t, tt.x, tt.mode)
-		if want := usualThreshold(tt.demands); a.Threshold != want || a.Background.Needless.Prompts != 500 || a.Background.Due {
+		if want := searchtest.UsualThreshold(tt.demands); a.Threshold != want || a.Background.Needless.Prompts != 500 || a.Background.Due {
 			t.Errorf("%s: threshold %v, want %v; %+v", tt.mode, a.Threshold, want, a.Background)
 		}
 		request := slices.IndexFunc(a.Demand.Terms, func(term rank.Term) bool { return term.Name == "request" })
@@ -239,7 +233,7 @@ func TestContextualThreshold(t *testing.T) {
 		}
 	}
 	other := searchtest.Ask(t, x, search.Query{Text: "映画 film"})
-	if want := usualThreshold(c.Demands[""]); other.Mode != "hybrid, not contextual (other script)" || other.Threshold != want {
+	if want := searchtest.UsualThreshold(c.Demands[""]); other.Mode != "hybrid, not contextual (other script)" || other.Threshold != want {
 		t.Errorf("a prompt that the encoder cannot read: mode %q, threshold %v, want %v", other.Mode, other.Threshold, want)
 	}
 	if x.Calibrator(nil).Due(set) {

@@ -263,18 +263,12 @@ func TestDisturbEmpty(t *testing.T) {
 	searchtest.Sync(t, x, "a", searchtest.Many(10).Refs())
 	searchtest.Publish(t, x, false)
 	a := searchtest.Ask(t, x, search.Query{Text: "topic3 and fruit"})
-	if want := usualThreshold(snapshot.Demands{}); a.Threshold != want || !a.Background.Due {
+	if want := searchtest.UsualThreshold(snapshot.Demands{}); a.Threshold != want || !a.Background.Due {
 		t.Errorf("threshold %v, want %v; due %v", a.Threshold, want, a.Background.Due)
 	}
 	if a.Background.Missing == "" {
 		t.Error("nothing says why the threshold is an estimate")
 	}
-}
-
-// usualThreshold is the threshold at the default shares.
-func usualThreshold(d snapshot.Demands) float64 {
-	g := rank.DefaultGate()
-	return g.ThresholdFor(rank.DefaultRate, rank.DefaultUnfit, d.Needless, d.Unfit)
 }
 
 // longBody is so long that it changes the mean length of a skill.
@@ -297,7 +291,7 @@ func TestDisturbLevels(t *testing.T) {
 		q.Text = "fill pdf forms"
 		return searchtest.Ask(t, x, q)
 	}
-	usual := usualThreshold(snapshot.Demands{})
+	usual := searchtest.UsualThreshold(snapshot.Demands{})
 	for _, tt := range []struct {
 		name      string
 		o         search.Options
