@@ -105,3 +105,10 @@ type Fitted interface {
 	// not known.
 	Request(query Vector, words float64) (odds float64, ok bool)
 }
+
+// Parted is an optional interface of embedders that know what a part of a query means in it.
+type Parted interface {
+	// EmbedParts returns the vector of a query and then one for each of its parts, which stand in it in
+	// this order; the vector of a part that the model has not read is nil.
+	EmbedParts(ctx context.Context, query string, parts []string) ([]Vector, error)
+}

@@ -101,6 +101,8 @@ type Scored struct {
 	// Set by Gate.Judge.
 	Probability float64 // how likely the prompt wants this skill, 0 to 1
 	Relevant    bool    // worth offering to a model that did not ask for skills
+
+	Part string // the part of the prompt that it is the best for; only Raise sets it
 }
 
 // Order scores the candidates and returns them best first; ties are broken by ID. It

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
@@ -52,15 +53,26 @@ func (x *ranker) unencoded(s *snapshot.Set) bool {
 	return x.opts.Contextual != nil && x.opts.AsOf == nil && s.Compiled && s.Unencoded > 0
 }
 
-// embedPrompt starts to embed a prompt with the embedder of a set and with the encoder, and
-// returns a function that waits for the vectors until the deadlines. The legs of a vector that
-// is nil do not rank; the mode says why.
-func (x *ranker) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string) func() (p snapshot.Point, mode string) {
+// embedPrompt starts to embed a prompt, and parts of it, with the embedder of a set and with the encoder,
+// and returns a function that waits for the vectors until the deadlines: of the prompt, then of
+// each part. The legs of a vector that is nil do not rank; the mode says why.
+func (x *ranker) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string, parts []string) func() (points []snapshot.Point, mode string) {
+	points := make([]snapshot.Point, 1+len(parts))
 	if s.Size() == 0 {
-		return func() (p snapshot.Point, mode string) { return p, modeOf(s, e) }
+		return func() ([]snapshot.Point, string) { return points, modeOf(s, e) }
 	}
 	by := func(e embed.Embedder) func(context.Context) ([]embed.Vector, error) {
-		return func(ctx context.Context) ([]embed.Vector, error) { return e.Embed(ctx, embed.Query, []string{text}) }
+		return func(ctx context.Context) ([]embed.Vector, error) {
+			if p, ok := e.(embed.Parted); ok {
+				return p.EmbedParts(ctx, text, parts)
+			}
+			return e.Embed(ctx, embed.Query, append([]string{text}, parts...))
+		}
+	}
+	set := func(space snapshot.Space, vectors []embed.Vector) {
+		for i, v := range vectors {
+			points[i][space] = v
+		}
 	}
 	var words, sentences func() ([]embed.Vector, error)
 	if encoder := x.encoderOf(s); encoder != nil && reads(encoder, text) {
@@ -73,22 +85,27 @@ func (x *ranker) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embed
 	default:
 		words = start(ctx, "embedder", x.opts.Deadline, by(e))
 	}
-	return func() (p snapshot.Point, mode string) {
-		mode = modeOf(s, e)
+	return func() ([]snapshot.Point, string) {
+		mode, why := modeOf(s, e), ""
 		if words != nil {
 			vectors, err := words()
-			p[snapshot.Words], mode = checkPrompt(s, vectors, err)
+			vectors, mode = checkPrompt(s, vectors, len(points), err)
+			set(snapshot.Words, vectors)
 		}
 		if sentences != nil {
 			vectors, err := sentences()
-			why := ""
-			p[snapshot.Sentences], why = checkSentence(s, vectors, err)
-			mode += why
+			vectors, why = checkSentence(s, vectors, len(points), err)
+			set(snapshot.Sentences, vectors)
 		} else if x.encoderOf(s) != nil {
-			mode += ", not contextual (other script)"
+			why = ", not contextual (other script)"
 		}
-		return p, mode
+		return points, mode + why
 	}
+}
+
+// fits reports whether there are so many vectors, all of a dimension but those of parts that were not read.
+func fits(vectors []embed.Vector, n, dim int) bool {
+	return len(vectors) == n && len(vectors[0]) == dim && !slices.ContainsFunc(vectors, func(v embed.Vector) bool { return v != nil && len(v) != dim })
 }
 
 // reads reports whether the vector of a text by an encoder means anything.
@@ -97,16 +114,15 @@ func reads(e embed.Embedder, text string) bool {
 	return !ok || f.Reads(text)
 }
 
-// checkSentence turns the answer of the encoder into the prompt's vector and what it adds to the
-// mode.
-func checkSentence(s *snapshot.Set, vectors []embed.Vector, err error) (embed.Vector, string) {
+// checkSentence turns the answer of the encoder into n vectors and what it adds to the mode.
+func checkSentence(s *snapshot.Set, vectors []embed.Vector, n int, err error) ([]embed.Vector, string) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, ", encoder late"
-	case err != nil || len(vectors) != 1 || len(vectors[0]) != s.Models()[snapshot.Sentences].Dim:
+	case err != nil || !fits(vectors, n, s.Models()[snapshot.Sentences].Dim):
 		return nil, ", encoder failed"
 	}
-	return vectors[0], contextualMode(s)
+	return vectors, contextualMode(s)
 }
 
 // contextualMode is what the mode says of a set with vectors of the encoder.
@@ -170,15 +186,15 @@ func start[T any](ctx context.Context, who string, deadline time.Duration, f fun
 	}
 }
 
-// checkPrompt turns the answer of the embedder into the prompt's vector and the mode.
-func checkPrompt(s *snapshot.Set, vectors []embed.Vector, err error) (embed.Vector, string) {
+// checkPrompt turns the answer of the embedder into n vectors and the mode.
+func checkPrompt(s *snapshot.Set, vectors []embed.Vector, n int, err error) ([]embed.Vector, string) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, "text (embedder timed out)"
 	case err != nil:
 		return nil, "text (embedder failed)"
-	case len(vectors) != 1 || len(vectors[0]) != s.Dim():
+	case !fits(vectors, n, s.Dim()):
 		return nil, "text (embedder answered with another dimension)"
 	}
-	return vectors[0], s.Mode
+	return vectors, s.Mode
 }

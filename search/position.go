@@ -60,10 +60,10 @@ func (x *reviewer) pointOf(ctx context.Context, r *retrieval, i int, prompt stri
 	case prompt == "":
 		return func() snapshot.Point { return r.view.Retriever().PointOf(i) }
 	}
-	embedded := x.embedPrompt(ctx, r.view.Set, r.embedder, prompt)
+	embedded := x.embedPrompt(ctx, r.view.Set, r.embedder, prompt, nil)
 	return func() snapshot.Point {
-		p, _ := embedded()
-		return p
+		points, _ := embedded()
+		return points[0]
 	}
 }
 

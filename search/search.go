@@ -131,6 +131,7 @@ type Hit struct {
 	Probability float64
 	Matched     Matched  // words of the prompt that the skill has, stemmed, by field
 	Trigger     *Trigger // the best of its triggers that the prompt has; nil for none
+	Part        string   // the clause of the prompt that it fits best of all skills, if it is listed because of that; else ""
 	Copies      []Entry  // copies of this skill that are left out, best first
 
 	Lower bool // its source is trusted less, see Policy.Lower
@@ -201,6 +202,7 @@ type retrieval struct {
 	demands    snapshot.Demands // of the background prompts; the zero value means that nothing is known of them
 	candidates []rank.Candidate
 	copies     map[int][]int // left out, by the one that stays
+	parts      []rank.Part   // the skills that clauses of the prompt are for, see findClauses
 
 	nameless    bool    // names in the prompt do not count
 	trial       bool    // see Query.Trial
@@ -246,7 +248,7 @@ func (r *retrieval) hit(s *rank.Scored) Hit {
 		Strength: s.Strength, Relevant: s.Relevant, Probability: s.Probability,
 		Matched: r.prompt.matchedBy(r.view, s.Key), Copies: r.copiesOf(s.Key), Lower: r.lower.Has(s.Key),
 	}
-	h.Trigger = r.triggerOf(s.Key, &h.Triggers)
+	h.Trigger, h.Part = r.triggerOf(s.Key, &h.Triggers), s.Part
 	if score, ok := r.reranked[s.Key]; ok {
 		h.RerankScore = &score
 	}
@@ -268,15 +270,20 @@ func (x *ranker) retrieve(ctx context.Context, q Query, f func(*retrieval) error
 			return err
 		}
 		r.Kind, r.Unread, r.AsOf, r.Skills = string(intent.Of(text)), x.scopes.unread(v.Set), x.asOf(), v.Scope.Visible
-		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text)
-		err = x.find(ctx, r, text, func() (p snapshot.Point) {
-			p, r.Mode = embedded()
-			return p
+		clauses := r.clausesOf(text)
+		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text, clauses)
+		var points []snapshot.Point
+		err = x.find(ctx, r, text, func() snapshot.Point {
+			points, r.Mode = embedded()
+			return points[0]
 		})
 		if err != nil {
 			return err
 		}
 		x.setThreshold(r, q)
+		if err := x.findClauses(ctx, r, clauses, points[1:]); err != nil {
+			return err
+		}
 		r.Unencoded = x.unencoded(v.Set)
 		return f(r)
 	})

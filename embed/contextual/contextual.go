@@ -56,9 +56,12 @@ func (e *Embedder) Embed(ctx context.Context, _ embed.Kind, texts []string) ([]e
 	var next atomic.Int64
 	work := func() {
 		for i := int(next.Add(1)) - 1; i < len(texts); i = int(next.Add(1)) - 1 {
-			if vectors[i], errs[i] = e.embed(ctx, texts[i], each); errs[i] != nil {
+			list, err := e.embed(ctx, texts[i], nil, each)
+			if errs[i] = err; err != nil {
 				next.Store(int64(len(texts)))
+				return
 			}
+			vectors[i] = list[0]
 		}
 	}
 	var others sync.WaitGroup
@@ -73,8 +76,14 @@ func (e *Embedder) Embed(ctx context.Context, _ embed.Kind, texts []string) ([]e
 	return vectors, nil
 }
 
-// embed embeds a text, on so many processors if they are free.
-func (e *Embedder) embed(ctx context.Context, text string, most int) (embed.Vector, error) {
+// EmbedParts implements embed.Parted. It costs no more than the text alone. A part of a text that is
+// longer than the model reads may be one of which it reads nothing.
+func (e *Embedder) EmbedParts(ctx context.Context, text string, parts []string) ([]embed.Vector, error) {
+	return e.embed(ctx, text, parts, e.processors)
+}
+
+// embed embeds a text and parts of it, on so many processors if they are free.
+func (e *Embedder) embed(ctx context.Context, text string, parts []string, most int) ([]embed.Vector, error) {
 	turn, err := e.turns.Enter(ctx, turns.Client(ctx), 1)
 	if err != nil {
 		return nil, err
@@ -92,5 +101,32 @@ func (e *Embedder) embed(ctx context.Context, text string, most int) (embed.Vect
 		defer turn.Leave()
 		processors++
 	}
-	return p.run(ctx, pieces, processors)
+	if err := p.run(ctx, pieces, processors); err != nil {
+		return nil, err
+	}
+	vectors := make([]embed.Vector, 1+len(parts))
+	vectors[0], err = p.mean(0, len(pieces))
+	from := 0
+	for i := 0; i < len(parts) && err == nil; i++ {
+		part := e.m.split(parts[i], e.m.positions)
+		part = part[1 : len(part)-1]
+		if at := indexOf(pieces[from:], part); at >= 0 && len(part) > 0 {
+			vectors[1+i], err = p.mean(from+at, len(part))
+			from += at + len(part)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return vectors, nil
+}
+
+// indexOf returns where part begins in list; -1 if it is not there.
+func indexOf(list, part []int) int {
+	for at := range len(list) - len(part) + 1 {
+		if slices.Equal(list[at:at+len(part)], part) {
+			return at
+		}
+	}
+	return -1
 }

@@ -73,9 +73,9 @@ func newWorker(p *pass) *worker {
 
 func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 
-// run returns the vector of a text of at least one piece, which it has as rows of the model, and takes
+// run takes a text of at least one piece, which it has as rows of the model, through all layers, on
 // so many processors. It ends early with the error of the context.
-func (p *pass) run(ctx context.Context, pieces []int, processors int) (embed.Vector, error) {
+func (p *pass) run(ctx context.Context, pieces []int, processors int) error {
 	m := p.m
 	p.count, p.wide = len(pieces), roundUp(len(pieces), tile)
 	for i := range p.beyond {
@@ -92,13 +92,19 @@ func (p *pass) run(ctx context.Context, pieces []int, processors int) (embed.Vec
 	clear(p.valueSteps)
 	for i := range m.layer {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		p.layer(&m.layer[i], processors)
 	}
-	v := make(embed.Vector, m.hidden)
-	for i := range p.count {
-		for j, x := range p.x[i*m.hidden:][:m.hidden] {
+	return nil
+}
+
+// mean returns the vector of n pieces from the given one on, as they stand in the text that ran.
+func (p *pass) mean(from, n int) (embed.Vector, error) {
+	h := p.m.hidden
+	v := make(embed.Vector, h)
+	for i := from; i < from+n; i++ {
+		for j, x := range p.x[i*h:][:h] {
 			v[j] += x
 		}
 	}

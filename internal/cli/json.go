@@ -94,6 +94,7 @@ type resultHit struct {
 	Relevant    bool        `json:"relevant"`
 	Copies      []string    `json:"copies,omitempty"`
 	RequiredBy  string      `json:"required_by,omitempty"`
+	Part        string      `json:"part,omitempty"`
 	State       string      `json:"state,omitempty"`
 	Reason      string      `json:"reason,omitempty"`
 	Why         hitWhy      `json:"why"`
@@ -140,7 +141,7 @@ func rounded(t *search.Trigger) *search.Trigger {
 func resultOf(h repertoire.Hit) resultHit {
 	return resultHit{
 		ID: h.ID, Name: h.Name, Description: h.Description, Score: figures.Rounded(h.Score), Probability: figures.Rounded(h.Probability), Source: h.Source,
-		Path: h.Location, Relevant: h.Relevant && h.State == search.Offered, State: string(h.State), Reason: h.Reason, Copies: idsOf(h.Copies), RequiredBy: h.RequiredBy,
+		Path: h.Location, Relevant: h.Relevant && h.State == search.Offered, State: string(h.State), Reason: h.Reason, Copies: idsOf(h.Copies), RequiredBy: h.RequiredBy, Part: h.Part,
 		Why: hitWhy{Terms: roundedTerms(h.Terms), Matched: h.Matched, Strength: figures.Rounded(h.Strength),
 			Coverage: figures.Rounded(h.Coverage), Evidence: figures.Rounded(h.Evidence), Trigger: rounded(h.Trigger), Rerank: h.RerankScore},
 	}

@@ -169,6 +169,9 @@ func explain(e repertoire.Explanation, prompt string) string {
 		}
 		say("  rank      %d of %d%s", e.Rank, e.Of, behind)
 	}
+	if e.Part != "" {
+		say("  for       %q, by itself", e.Part)
+	}
 	say("  score     %.2f%s", e.Score, addends(e.Terms))
 	say("  wanted    %s likely", figures.Percent(e.Probability))
 	if d := e.Demand; len(d.Terms) > 0 {

@@ -1,0 +1,63 @@
+package search
+
+import (
+	"context"
+	"slices"
+
+	"github.com/repertoire-skills/repertoire/internal/intent"
+	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/snapshot"
+)
+
+const (
+	// mostClauses is how many clauses a list of needs has at most: a longer prompt describes one task. With
+	// six, prompts for several tools find .896 of them among the first five instead of .908; with ten as many.
+	mostClauses = 8
+	// clauseDoubt is how many times as likely as the threshold of a prompt a skill must be for a clause, which
+	// says less. With 1, of what is offered for prompts for one skill .527 is right instead of .557.
+	clauseDoubt = 2
+)
+
+// clausesOf returns the clauses of a prompt that may each need a skill of its own.
+func (r *retrieval) clausesOf(text string) []string {
+	if r.Kind != "" {
+		return nil
+	}
+	list := intent.Clauses(text)
+	if len(list) > mostClauses {
+		return nil
+	}
+	return list
+}
+
+// findClauses ranks each clause of the prompt by itself, and notes the first hit of each that fits it.
+// It has the vectors of the clauses as they stand in the prompt: they cost nothing, and find more than those of
+// clauses that are embedded by themselves (.898 against .885 among the first five). Whether a
+// clause fits does not depend on the threshold of the query: that must not change the order.
+func (x *ranker) findClauses(ctx context.Context, r *retrieval, clauses []string, points []snapshot.Point) error {
+	usual := x.opts.Params.Gate.ThresholdFor(rank.DefaultRate, rank.DefaultUnfit, r.demands.Needless, r.demands.Unfit)
+	for i, text := range clauses {
+		unread := points[i][snapshot.Sentences] == nil && r.vector[snapshot.Sentences] != nil
+		if unread || intent.Of(text) != intent.Ordinary {
+			continue
+		}
+		c := &retrieval{view: r.view, held: r.held, trust: r.trust, analyzer: r.analyzer, embedder: r.embedder, scale: r.scale, trial: r.trial, nameless: true}
+		c.Threshold = min(clauseDoubt*usual, 1)
+		if err := x.find(ctx, c, text, func() snapshot.Point { return points[i] }); err != nil {
+			return err
+		}
+		if x.rank(c); len(c.scored) > 0 && c.scored[0].Relevant {
+			r.parts = append(r.parts, rank.Part{Text: text, Key: c.scored[0].Key, Probability: c.scored[0].Probability})
+		}
+	}
+	missing := false
+	for _, p := range r.parts {
+		if !slices.ContainsFunc(r.candidates, func(c rank.Candidate) bool { return c.Key == p.Key }) {
+			missing, r.candidates = true, append(r.candidates, r.candidate(p.Key, 0))
+		}
+	}
+	if missing {
+		r.setIDs()
+	}
+	return nil
+}
