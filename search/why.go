@@ -10,6 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
+	"github.com/repertoire-skills/repertoire/skill"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
@@ -24,8 +25,11 @@ type Explanation struct {
 	Missing []string // terms of the prompt that the skill does not have, but other skills have
 	Absent  []string // all terms of the prompt that the skill does not have
 	Ignored []string // triggers of the skill that do not count, and why
-	Filter  string   // the rule of the agent's scope that keeps the skill out; "" when none does
-	Verdict string   // one sentence
+	// RuledOut is the clause in which the description says that the skill is not for what the prompt asks:
+	// the one with most words of the prompt that name, description and tags lack otherwise; "" if none has any.
+	RuledOut string
+	Filter   string // the rule of the agent's scope that keeps the skill out; "" when none does
+	Verdict  string // one sentence
 
 	// chain are the skills because of which it is offered though the prompt does not want
 	// it: each requires the next, the last one this skill.
@@ -160,8 +164,33 @@ func (x *explainer) matchBody(ctx context.Context, e *Explanation, p *prompt, ro
 			e.Missing = append(e.Missing, t.text)
 		}
 	}
-	e.advice = e.adviceFor(p, s.Name+" "+s.Description+" "+s.Body)
+	if e.RuledOut = ruledOut(s, p, head); e.RuledOut == "" {
+		e.advice = e.adviceFor(p, s.Name+" "+s.Description+" "+s.Body)
+	}
 	return nil
+}
+
+// ruledOut returns Explanation.RuledOut for a skill whose name, description and tags have these terms.
+func ruledOut(s *skill.Skill, p *prompt, head []string) (best string) {
+	most := 0
+	for _, clause := range s.RuledOut() {
+		n := 0
+		for _, t := range words.Terms(clause) {
+			if i := slices.Index(p.unique, t); i >= 0 && !p.common(t) && !isNumber(t) && !slices.Contains(head, t) {
+				n++
+			}
+		}
+		if n > most {
+			most, best = n, clause
+		}
+	}
+	return best
+}
+
+// common reports whether too many skills have a term of the prompt for it to tell one of them apart.
+func (p *prompt) common(t string) bool {
+	i := slices.Index(p.unique, t)
+	return i >= 0 && i < len(p.docs) && rareShare*p.docs[i] > max(p.skills, 2*rareShare)
 }
 
 // adviceFor returns the words of Advice. Of a prompt in another language only the body's words can be the skill's,
@@ -169,10 +198,7 @@ func (x *explainer) matchBody(ctx context.Context, e *Explanation, p *prompt, ro
 func (e *Explanation) adviceFor(p *prompt, skill string) []string {
 	pairs := make(map[string]bool)
 	words.Split(p.text, func(word string, kind words.Kind) { pairs[word] = pairs[word] || kind == words.Pair })
-	common := func(t string) bool {
-		i := slices.Index(p.unique, t)
-		return pairs[t] || i >= 0 && i < len(p.docs) && rareShare*p.docs[i] > max(p.skills, 2*rareShare)
-	}
+	common := func(t string) bool { return pairs[t] || p.common(t) }
 	advice := words.Spelled(p.text, slices.DeleteFunc(e.BodyOnly(), common))
 	if words.SameLanguage(p.text, skill) {
 		advice = append(advice, words.Spelled(p.text, slices.DeleteFunc(slices.Clone(e.Absent), common))...)

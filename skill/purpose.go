@@ -67,11 +67,17 @@ func ruledOut(description string) (rest string, clauses []string) {
 var instead = lazyregexp.New(`\b(?:[Uu]se|[Ss]ee|[Pp]refer|[Tt]ry|[Rr]each for|[Ll]oad|[Ii]nvoke|USE|SEE)\s+(?:the\s+)?(?:skill\s+)?` +
 	"(?:`([a-z0-9][a-z0-9:-]*)`|([a-z0-9]+(?:-[a-z0-9]+)+))" + `(?:(\s+skill\b)|\s+(?:instead|rather|for|or|and|to|when|if)\b|\s*(?:[).,;:—]|$))`)
 
+// RuledOut returns the clauses of the description that say what the skill is not for. They are searched
+// for by nobody.
+func (s *Skill) RuledOut() []string {
+	_, clauses := ruledOut(s.Description)
+	return clauses
+}
+
 // Instead returns the names that the description gives, in the clauses that say what the skill is not
 // for, of the skills that do that: what has hyphens, or is called a skill. They may be none of a skill.
 func (s *Skill) Instead() (names []string) {
-	_, clauses := ruledOut(s.Description)
-	for _, c := range clauses {
+	for _, c := range s.RuledOut() {
 		for _, m := range instead().FindAllStringSubmatch(c, -1) {
 			name := m[1] + m[2]
 			if (strings.Contains(name, "-") || m[3] != "") && !slices.Contains(names, name) {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/repertoire-skills/repertoire/internal/words"
 )
 
 func TestRuledOut(t *testing.T) {
@@ -82,4 +84,15 @@ func FuzzRuledOut(f *testing.F) {
 		}
 		_ = (&Skill{Meta: Meta{Description: description}, Body: body}).Purpose()
 	})
+}
+
+// TestFieldsRuledOut: what a skill is not for is no term of it, and is told.
+func TestFieldsRuledOut(t *testing.T) {
+	s := &Skill{Meta: Meta{Name: "forms", Description: "Fills forms. Do not use for scans, but for letters see mail."}}
+	if got := s.Fields(new(words.Analyzer)).Description; slices.Contains(got, "scan") || !slices.Contains(got, "form") {
+		t.Errorf("terms %q", got)
+	}
+	if got := s.RuledOut(); len(got) != 1 || !strings.HasPrefix(got[0], "Do not use for scans") {
+		t.Errorf("ruled out %q", got)
+	}
 }

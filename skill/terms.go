@@ -24,9 +24,10 @@ type Fields struct {
 
 // Fields returns the terms of the skill's text.
 func (s *Skill) Fields(a *words.Analyzer) Fields {
-	// Who says it twice does not say more. A body has all its words, which phrases are looked for in.
+	// A prompt that has a word of what the skill is not for does not want it. Who says it twice does not say more. A body has all its words, which phrases are looked for in.
 	terms := func(text string) []string { return a.Terms(words.Once(words.Unpressed(text))) }
-	shown := terms(s.Description)
+	description, _ := ruledOut(s.Description)
+	shown := terms(description)
 	return Fields{
 		Name:        a.Terms(s.Name),
 		Description: append(shown, terms(s.WhenToUse)...),

@@ -210,6 +210,7 @@ type whyResult struct {
 	Best        string           `json:"best,omitempty"`
 	Missing     []string         `json:"missing"`
 	Advice      []string         `json:"advice"`
+	RuledOut    string           `json:"ruled_out,omitempty"`
 	Ignored     []string         `json:"ignored,omitempty"`
 	Filter      string           `json:"filter,omitempty"`
 	ShadowedBy  string           `json:"shadowed_by,omitempty"`

@@ -76,7 +76,8 @@ ranked by BM25 alone. It is not judged, so that probabilities are 0.
   unfit     number of skills that were found, but hardly fit: left out
   results   a list of objects with id, name, description, score, probability,
             source, path, relevant ("context" would offer it), state and reason
-            (of a skill that is found and not offered), required_by (of
+            (of a skill that is found and not offered), part (the clause
+            of the text that it is for, if there are several), required_by (of
             "context": the skill that requires it), copies (IDs of skills with
             nearly the same text, left out) and why: the terms of
             the score (each with name, value and weight), the matched words

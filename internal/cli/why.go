@@ -22,15 +22,16 @@ const whyHelp = `Why explains why a skill is or is not offered for a prompt: its
 candidates, the terms of its score, the score of a reranker, which words of the
 prompt it has in which field and which it lacks, which of its triggers the
 prompt has and which do not count, which words would help its description if it
-should be offered, why it is held back from everybody, the rule of an agent that
-keeps it out, the copy that shadows it or is offered instead, the kind of a
-prompt that wants no skill,
-and the probability that the prompt wants any: the log odds ("demand") are the
-sum of what speaks for and against it. It also says which command or environment
-variable the skill needs and lacks, and which skills require it if it is offered
-though the prompt does not want it. The verdict comes first, then what would
-change it, then words, then figures. The words of the advice are rare in this
-catalog, and in the language of the skill.
+should be offered, the clause of the description that rules the prompt out,
+which part of the prompt it is offered for, why it is held back from everybody,
+the rule of an agent that keeps it out, the copy that shadows it or is offered
+instead, the kind of a prompt that wants no skill, and the probability that the
+prompt wants any: the log odds ("demand") are the sum of what speaks for and
+against it. It also says which command or environment variable the skill needs
+and lacks, and which skills require it if it is offered though the prompt does
+not want it. The verdict comes first, then what would change it, then words,
+then figures. The words of the advice are rare in this catalog, and in the
+language of the skill.
 
 With --last, why says what the hook has offered in the newest session of this
 project, the newest answer first, up to 8 of them: which skills, how likely each
@@ -42,8 +43,9 @@ prompts is kept of the last one only, unless the log of usage keeps prompts
 --json prints the object of "search --json" for the skill, with prompt, stale,
 partial, unread, as_of, mode, kind (of the prompt, as in "search --json"),
 copy_of (the skill that stays instead of this copy), rank (0 when it is no
-candidate), of (candidates), best (the first of them), missing, advice, ignored
-(triggers of the skill that do not count, and why), filter, shadowed_by, state
+candidate), of (candidates), best (the first of them), missing, advice,
+ruled_out (the clause), ignored (triggers of the skill that do not count, and
+why), filter, shadowed_by, state
 and reason (of a skill that is held back), verdict, demand, threshold,
 disturb and unfit_rate (as in "search --json"), background (of prompts that need
 no skill: prompts, how many were ranked in this catalog, higher, how many of
@@ -87,7 +89,7 @@ func runWhy(ctx context.Context, s *session, c *catalog, args []string) error {
 	}
 	if s.json {
 		out := whyResult{resultHit: resultOf(e.Hit), Prompt: prompt, ranking: c.rankingOf(e.Ranking), CopyOf: e.CopyOf, Rank: e.Rank, Of: e.Of, Best: e.Best,
-			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...), Advice: append([]string{}, e.Advice()...), Ignored: e.Ignored,
+			DemandTerms: roundedTerms(e.Demand.Terms), Missing: append([]string{}, e.Missing...), Advice: append([]string{}, e.Advice()...), RuledOut: e.RuledOut, Ignored: e.Ignored,
 			Background: trial.BackgroundOf(&e.Background),
 			Filter:     e.Filter, ShadowedBy: e.ShadowedBy, Verdict: e.Verdict}
 		if e.RerankError != nil {
@@ -149,6 +151,9 @@ func explain(e repertoire.Explanation, prompt string) string {
 		}
 	}
 	say("%s: %s", e.ID, e.Verdict)
+	if e.RuledOut != "" {
+		say("Its description rules this out: %s", e.RuledOut)
+	}
 	if advice := e.Advice(); len(advice) > 0 {
 		say("If it should be offered, its description needs words such as: %s", strings.Join(advice, ", "))
 	}

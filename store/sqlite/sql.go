@@ -15,7 +15,7 @@ var schema string
 
 // schemaNumber grows whenever schema changes, of which a test knows the text that belongs to it,
 // and whenever the terms or texts change that are kept of a skill, or what is read of a SKILL.md.
-const schemaNumber = 14
+const schemaNumber = 15
 
 // schemaVersion is kept in the file, as user_version. It grows with every new field of a
 // skill, too, which older records lack.
