@@ -386,10 +386,10 @@ type Background struct {
 
 // Compared says how prompts of a kind do that were ranked in this catalog.
 type Compared struct {
-	Prompts int // how many; with none the threshold of the kind is that of a typical catalog
-	Higher  int // how many of them have a higher demand than this prompt
-	Offered int // how many reach the threshold
-	Near    int // how many were left out, because a skill of the catalog may fit
+	Prompts int `json:"prompts"`        // how many; with none the threshold of the kind is that of a typical catalog
+	Higher  int `json:"higher"`         // how many of them have a higher demand than this prompt
+	Offered int `json:"offered"`        // how many reach the threshold
+	Near    int `json:"near,omitempty"` // how many were left out, because a skill of the catalog may fit
 }
 
 // compare compares the background prompts with a prompt.
@@ -507,6 +507,16 @@ func (b *Background) Promise() string {
 		return ""
 	}
 	return fmt.Sprintf("of 100 prompts that need no skill at most %.3g get an offer, and of 100 that none of your skills is for at most %.3g", 100*b.Disturb, 100*b.Unfit)
+}
+
+// Measured says how many of the prompts that should get no offer get one in this catalog; "" if it was not
+// calibrated.
+func (b *Background) Measured() string {
+	if b.Needless.Prompts == 0 || b.Work.Prompts == 0 {
+		return ""
+	}
+	return fmt.Sprintf("of %d prompts that need no skill, %d get an offer here; of %d that none of these skills is for, %d",
+		b.Needless.Prompts, b.Needless.Offered, b.Work.Prompts, b.Work.Offered)
 }
 
 // Reference says how a prompt compares with those that should get no offer, or why the

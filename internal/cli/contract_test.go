@@ -254,7 +254,7 @@ func TestJSON(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"index", []string{"index"}, "db found mode offered sources took_ms"},
+		{"index", []string{"index"}, "db found mode needless offered sources took_ms unfit"},
 		{"embed", []string{"embed"}, "embedders mode"},
 		{"search", []string{"search", "feed the cat"}, "demand disturb mode nothing_fits query results threshold took_ms unfit unfit_rate"},
 		{"context", []string{"context", "feed the cat"}, "block demand disturb mode omitted skills threshold tokens unfit_rate"},

@@ -16,6 +16,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/doctor"
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/slots"
+	"github.com/repertoire-skills/repertoire/internal/status"
 	"github.com/repertoire-skills/repertoire/internal/turns"
 	"github.com/repertoire-skills/repertoire/internal/words"
 )
@@ -51,10 +52,13 @@ cannot be fetched within ten minutes, or that sends less than 1 KB a second,
 stays as it is and is named at the end; the exit status is 0 all the same.
 
 --json prints an object with offered and found (numbers of skills and of
-SKILL.md files), mode, db (the catalog file), took_ms, and sources, a list of
-objects with source, found, added, changed, removed, unchanged, refused,
-unreadable, complete, away and problems (rule, severity, path, line, message,
-hint) in what was read.`
+SKILL.md files), mode, needless (of the prompts that need no skill: prompts, how
+many were ranked in this catalog, and offered, how many get an offer, and
+higher, as in "why --json") and unfit (of those that none of these skills is
+for, the same, and near, how many were left out because one may be), db (the
+catalog file), took_ms, and sources, a list of objects with source, found,
+added, changed, removed, unchanged, refused, unreadable, complete, away and
+problems (rule, severity, path, line, message, hint) in what was read.`
 
 // indexRun says what "skills index" is to do.
 type indexRun struct {
@@ -261,13 +265,17 @@ func printIndex(ctx context.Context, ui *screen, c *catalog, reports []repertoir
 	if err != nil {
 		return err
 	}
+	background, err := status.Background(ctx, c.Catalog, c.agent)
+	if err != nil {
+		return err
+	}
 	offered, found, err := c.sizes(ctx)
 	if err != nil {
 		return err
 	}
 	if ui.json {
 		took := figures.Milliseconds(time.Since(start))
-		return ui.printJSON(indexResult{offered, found, mode, c.Path(), took, append([]repertoire.Report{}, reports...)})
+		return ui.printJSON(indexResult{offered, found, mode, background.Needless, background.Work, c.Path(), took, append([]repertoire.Report{}, reports...)})
 	}
 	total := index.Total(reports)
 	n := figures.Thousands
@@ -278,7 +286,11 @@ func printIndex(ctx context.Context, ui *screen, c *catalog, reports []repertoir
 	text := lineOf("%s offered, of %s found in %s: %s added, %s changed, %s removed",
 		count(offered, "skill"), n(found), count(len(reports), "source"), n(total.Added), n(total.Changed), n(total.Removed))
 	if !ui.quiet {
-		text += lineOf("ranking: %s", mode) + lineOf("catalog: %s", c.Path())
+		text += lineOf("ranking: %s", mode)
+		if measured := background.Measured(); measured != "" {
+			text += lineOf("silence: %s", measured)
+		}
+		text += lineOf("catalog: %s", c.Path())
 	}
 	if err = ui.printText(text); err == nil && !ui.quiet {
 		err = noteLeftOut(ctx, ui, c, reports)

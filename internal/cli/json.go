@@ -220,12 +220,14 @@ type whyResult struct {
 
 // indexResult is what "index --json" prints.
 type indexResult struct {
-	Offered int                 `json:"offered"`
-	Found   int                 `json:"found"`
-	Mode    string              `json:"mode"`
-	DB      string              `json:"db"`
-	TookMS  float64             `json:"took_ms"`
-	Sources []repertoire.Report `json:"sources"`
+	Offered  int                 `json:"offered"`
+	Found    int                 `json:"found"`
+	Mode     string              `json:"mode"`
+	Needless search.Compared     `json:"needless"`
+	Unfit    search.Compared     `json:"unfit"`
+	DB       string              `json:"db"`
+	TookMS   float64             `json:"took_ms"`
+	Sources  []repertoire.Report `json:"sources"`
 }
 
 // embedResult is what "embed --json" prints.

@@ -44,7 +44,11 @@ than a moment ("skills doctor") is not checked.
             looks), part (not all skills are read yet), building, missing or
             broken, with the error; mode (what ranking is based on) and slow
             (why the encoder has no part in it on this machine); estimate (why
-            its threshold is one, if it was not measured yet); of a copy of
+            its threshold is one, if it was not measured yet); needless and
+            unfit (of the prompts that need no skill, and of those that need one
+            which is not there: prompts, how many were ranked here, offered,
+            how many get an offer, near and higher, as in "why --json"); of a
+            copy of
             a shared catalog also store and heard (when it was last known to be
             current)
   usage     whether the log of usage is on
@@ -322,6 +326,8 @@ func (s statusScreen) ranking() []line {
 		return s.lines("Ranking", "its threshold is an estimate until \"skills index\": "+s.Catalog.Estimate)
 	case s.Catalog.Estimate != "":
 		return s.lines("Ranking", "its threshold is an estimate until the process is done")
+	case s.Catalog.Measured != "":
+		return s.lines("Silence", s.Catalog.Measured)
 	}
 	return nil
 }

@@ -86,6 +86,11 @@ type Catalog struct {
 	// Estimate is why the threshold is an estimate; "" if it was measured in the catalog, or if
 	// nothing is indexed.
 	Estimate string `json:"estimate,omitempty"`
+	// Needless and Unfit say how many of the prompts that need no skill, and of those that none of these skills is
+	// for, get an offer; nil if that was not measured.
+	Needless *search.Compared `json:"needless,omitempty"`
+	Unfit    *search.Compared `json:"unfit,omitempty"`
+	Measured string           `json:"-"` // the same in words
 
 	Store string     `json:"store,omitempty"` // the shared catalog that it is a copy of, without a password
 	Heard *time.Time `json:"heard,omitempty"` // when the copy was last known to be as the shared catalog
@@ -171,8 +176,11 @@ func Gather(ctx context.Context, l Look) (*Status, error) {
 	return s, nil
 }
 
-// anything is a prompt for which the catalog says whether its threshold was measured.
-const anything = "skills"
+// Background returns what the threshold of an agent's prompts follows from in a catalog, as it says for some prompt.
+func Background(ctx context.Context, c *repertoire.Catalog, agent *repertoire.Agent) (search.Background, error) {
+	answer, err := c.Search(ctx, search.Query{Text: "skills", Limit: 1, Agent: agent, Trial: true})
+	return answer.Background, err
+}
 
 // clientsOf returns the clients that are on the machine or set up.
 func clientsOf(statuses []setup.Status, state string) []Client {
@@ -226,9 +234,12 @@ func (s *Status) catalog(ctx context.Context, c *repertoire.Catalog, agent *repe
 	by, err := config.EmbeddingBy(cfg.Embedder, cfg.Contextual)
 	if s.Catalog.Slow = by.Slow; err == nil && found > 0 {
 		if s.Catalog.Mode, err = c.Mode(ctx); err == nil {
-			var some search.Answer
-			some, err = c.Search(ctx, search.Query{Text: anything, Limit: 1, Agent: agent, Trial: true})
-			s.Catalog.Estimate = some.Background.Missing
+			var b search.Background
+			b, err = Background(ctx, c, agent)
+			s.Catalog.Estimate, s.Catalog.Measured = b.Missing, b.Measured()
+			if s.Catalog.Measured != "" {
+				s.Catalog.Needless, s.Catalog.Unfit = &b.Needless, &b.Work
+			}
 		}
 	}
 	if err != nil {

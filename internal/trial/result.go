@@ -77,23 +77,14 @@ type Offer struct {
 
 // A Background says how the prompts that should get no offer compare with this one.
 type Background struct {
-	Compared          // those that need no skill
-	Unfit    Compared `json:"unfit"`             // those that need one which is not in the catalog
-	Missing  string   `json:"missing,omitempty"` // why there are none
-}
-
-// Compared is search.Compared.
-type Compared struct {
-	Prompts int `json:"prompts"`        // ranked in this catalog
-	Higher  int `json:"higher"`         // of them with a higher demand than this prompt
-	Offered int `json:"offered"`        // of them with an offer
-	Near    int `json:"near,omitempty"` // left out, because a skill of the catalog may fit
+	search.Compared                 // those that need no skill
+	Unfit           search.Compared `json:"unfit"`             // those that need one which is not in the catalog
+	Missing         string          `json:"missing,omitempty"` // why there are none
 }
 
 // BackgroundOf returns what is known of the prompts that should get no offer.
 func BackgroundOf(b *search.Background) Background {
-	of := func(c *search.Compared) Compared { return Compared{c.Prompts, c.Higher, c.Offered, c.Near} }
-	return Background{of(&b.Needless), of(&b.Work), b.Missing}
+	return Background{b.Needless, b.Work, b.Missing}
 }
 
 // A Near is a skill that is not offered, but near.
