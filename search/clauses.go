@@ -13,9 +13,9 @@ const (
 	// mostClauses is how many clauses a list of needs has at most: a longer prompt describes one task. With
 	// six, prompts for several tools find .896 of them among the first five instead of .908; with ten as many.
 	mostClauses = 8
-	// clauseDoubt is how many times as likely as the threshold of a prompt a skill must be for a clause, which
-	// says less. With 1, of what is offered for prompts for one skill .527 is right instead of .557.
-	clauseDoubt = 2
+	// clauseDoubt is by how much less likely a skill is for a clause than for a prompt of the same figures, in log
+	// odds: a clause says less. Without it, of what is offered for prompts for one skill .53 is right instead of .56.
+	clauseDoubt = .8
 )
 
 // clausesOf returns the clauses of a prompt that may each need a skill of its own.
@@ -33,21 +33,21 @@ func (r *retrieval) clausesOf(text string) []string {
 // findClauses ranks each clause of the prompt by itself, and notes the first hit of each that fits it.
 // It has the vectors of the clauses as they stand in the prompt: they cost nothing, and find more than those of
 // clauses that are embedded by themselves (.898 against .885 among the first five). Whether a
-// clause fits does not depend on the threshold of the query: that must not change the order.
+// clause fits does not depend on the threshold of the query: that must not change the order. The demands of background
+// prompts are those of the whole prompts.
 func (x *ranker) findClauses(ctx context.Context, r *retrieval, clauses []string, points []snapshot.Point) error {
-	usual := x.opts.Params.Gate.ThresholdFor(rank.DefaultRate, rank.DefaultUnfit, r.demands.Needless, r.demands.Unfit)
 	for i, text := range clauses {
 		unread := points[i][snapshot.Sentences] == nil && r.vector[snapshot.Sentences] != nil
 		if unread || intent.Of(text) != intent.Ordinary {
 			continue
 		}
 		c := &retrieval{view: r.view, held: r.held, trust: r.trust, analyzer: r.analyzer, embedder: r.embedder, scale: r.scale, trial: r.trial, nameless: true}
-		c.Threshold = min(clauseDoubt*usual, 1)
 		if err := x.find(ctx, c, text, func() snapshot.Point { return points[i] }); err != nil {
 			return err
 		}
-		if x.rank(c); len(c.scored) > 0 && c.scored[0].Relevant {
-			r.parts = append(r.parts, rank.Part{Text: text, Key: c.scored[0].Key, Probability: c.scored[0].Probability})
+		x.rank(c)
+		if d := c.Demand.Doubt("clause", clauseDoubt); d.Probability >= x.usual(r) {
+			r.parts = append(r.parts, rank.Part{Text: text, Key: c.scored[0].Key, Demand: d})
 		}
 	}
 	missing := false
@@ -60,4 +60,9 @@ func (x *ranker) findClauses(ctx context.Context, r *retrieval, clauses []string
 		r.setIDs()
 	}
 	return nil
+}
+
+// usual returns the threshold of the default shares.
+func (x *ranker) usual(r *retrieval) float64 {
+	return x.opts.Params.Gate.ThresholdFor(rank.DefaultRate, rank.DefaultUnfit, r.demands.Needless, r.demands.Unfit)
 }

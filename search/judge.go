@@ -30,7 +30,7 @@ func (x *ranker) judge(r *retrieval, scored []rank.Scored) []rank.Scored {
 	gate := x.opts.Params.Gate
 	gate.Threshold = r.Threshold
 	r.Demand = gate.Judge(scored, rank.Known{Skills: r.view.Scope.Visible, Calibrated: r.calibrated(), Request: r.request})
-	rank.Raise(scored, r.parts)
+	r.Demand = rank.Raise(scored, r.Demand, r.parts, x.usual(r), r.Threshold)
 	if r.onlyFitting {
 		scored = r.fitting(scored)
 	}
