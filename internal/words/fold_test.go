@@ -15,7 +15,7 @@ func FuzzFold(f *testing.F) {
 		if !utf8.ValidString(s) {
 			return // what norm makes of other bytes depends on those around
 		}
-		if got, want := fold(s), foldPart(s); got != want {
+		if got, want := Fold(s), foldPart(s); got != want {
 			t.Errorf("%q became %q, want %q", s, got, want)
 		}
 	})

@@ -82,6 +82,23 @@ var functionSets = sync.OnceValue(func() (sets [len(functionWords)]map[string]bo
 	return sets
 })
 
+// functionLanguages are the codes of the languages of functionWords.
+var functionLanguages = [len(functionWords)]string{"de", "fr", "es", "pt", "it", "nl", "pl", "tr"}
+
+// IsFunctionWord reports whether a word in lower case is a function word of the language with a code such as "de", or of any
+// language but English for "".
+func IsFunctionWord(language, word string) bool {
+	if language == "" {
+		return isFunctionWord(word)
+	}
+	for i, code := range functionLanguages {
+		if code == language {
+			return functionSets()[i][word]
+		}
+	}
+	return false
+}
+
 // isFunctionWord reports whether a word in lower case is a function word of a language other than English.
 func isFunctionWord(word string) bool {
 	for _, set := range functionSets() {

@@ -200,3 +200,7 @@ func Set(list string) func() map[string]bool {
 		return m
 	})
 }
+
+// IsStop reports whether a word in lower case, without accents, is an English word that says nothing
+// about what a prompt needs.
+func IsStop(word string) bool { return stopWords()[word] }

@@ -28,7 +28,7 @@ const (
 // and turns scripts without spaces into overlapping pairs of characters. It removes the
 // accents of Latin and Greek letters and compatibility forms, but keeps upper case.
 func Split(text string, yield func(word string, kind Kind)) {
-	text = fold(text)
+	text = Fold(text)
 	for start, end := range Runs(text) {
 		splitter(yield).run(text[start:end])
 	}
@@ -185,9 +185,9 @@ func pluralEnd(s string) bool {
 	return !unicode.IsLower(r)
 }
 
-// fold removes compatibility forms and the accents of Latin and Greek letters. Other
+// Fold removes compatibility forms and the accents of Latin and Greek letters. Other
 // marks stay, because they are vowels in many scripts.
-func fold(s string) string {
+func Fold(s string) string {
 	at := beyondASCII(s)
 	if at < 0 {
 		return s
