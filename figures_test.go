@@ -115,13 +115,13 @@ func figureSources(t *testing.T) map[string]string {
 	}
 }
 
-// weighted returns the sum that a gate makes of its figures, without those that need a trigger or an example.
+// weighted returns the sum that a gate makes of its figures, without those that need a trigger, an example or another language.
 func weighted(l rank.Logit) string {
 	of := func(x float64) string { return strings.TrimPrefix(strconv.FormatFloat(x, 'f', 2, 64), "0") }
 	sum := ""
 	for _, f := range rank.Figures {
 		switch w := *f.Weight(&l); {
-		case w == 0 || f.Name == "trigger" || f.Name == "example":
+		case w == 0 || slices.Contains([]string{"trigger", "example", "other language"}, f.Name):
 		case f.Name == "base":
 			sum = of(w)
 		case w < 0:

@@ -42,6 +42,7 @@ type Logit struct {
 	Trigger  float64 // weight of its Trigger, if it has one
 	Example  float64 // weight of what its best example says, if there is one
 	Request  float64 // weight of Known.Request
+	Read     float64 // weight of Known.Read
 	Size     float64 // weight of the logarithm of the number of skills: in a large catalog, more are near by chance
 
 	// Spread is the difference of two scores that makes the higher one e times as
@@ -74,6 +75,12 @@ var Figures = []Figure{
 	{"trigger", func(l *Logit) *float64 { return &l.Trigger }, 0, func(best *Scored, _ []*Scored, _ *Known) float64 { return best.Trigger }},
 	{"example", func(l *Logit) *float64 { return &l.Example }, 0, func(best *Scored, _ []*Scored, _ *Known) float64 { return best.example() }},
 	{"request", func(l *Logit) *float64 { return &l.Request }, 0, func(_ *Scored, _ []*Scored, in *Known) float64 { return in.Request }},
+	{"other language", func(l *Logit) *float64 { return &l.Read }, 0, func(_ *Scored, _ []*Scored, in *Known) float64 {
+		if in.Read {
+			return 1
+		}
+		return 0
+	}},
 	{"size", func(l *Logit) *float64 { return &l.Size }, -math.MaxFloat64, func(_ *Scored, _ []*Scored, in *Known) float64 { return math.Log(float64(max(in.Skills, fewSkills))) }},
 }
 
@@ -113,9 +120,9 @@ func apart(rest []*Scored) float64 {
 // the fit gives: more offers more skills with vague descriptions, and fewer of those with long ones.
 func DefaultGate() Gate {
 	return Gate{
-		Vectors:    Logit{Base: -3.22, Nearness: 2.83, Lead: 1.15, Margin: .65, Strength: .14, Coverage: .98, Head: 4.5, Trigger: .5, Example: 3, Request: .19, Size: -.47, Spread: .22},
-		Contextual: Logit{Base: -4.83, Sentence: 8.11, Apart: 6.99, Lead: .16, Margin: 1.42, Strength: .1, Head: 1.23, Trigger: .5, Example: 3, Request: .32, Size: -.09, Spread: .3},
-		Text:       Logit{Base: -4.75, Lead: 1.03, Margin: 2.51, Strength: .48, Coverage: 2.84, Head: 5, Trigger: .5, Example: 3, Request: .13, Size: -.25, Spread: .14},
+		Vectors:    Logit{Base: -3.22, Nearness: 2.83, Lead: 1.15, Margin: .65, Strength: .14, Coverage: .98, Head: 4.5, Trigger: .5, Example: 3, Request: .19, Read: .7, Size: -.47, Spread: .22},
+		Contextual: Logit{Base: -4.83, Sentence: 8.11, Apart: 6.99, Lead: .16, Margin: 1.42, Strength: .1, Head: 1.23, Trigger: .5, Example: 3, Request: .32, Read: .7, Size: -.09, Spread: .3},
+		Text:       Logit{Base: -4.75, Lead: 1.03, Margin: 2.51, Strength: .48, Coverage: 2.84, Head: 5, Trigger: .5, Example: 3, Request: .13, Read: .7, Size: -.25, Spread: .14},
 		Threshold:  .2,
 		Least:      .05,
 		Needless:   Prior{{.01, .679}, {.02, .437}, {.03, .348}, {.05, .228}, {.07, .169}, {.1, .106}, {.15, .063}, {.2, .042}, {.25, .029}, {.3, .021}, {.4, .013}, {.5, .009}},
@@ -134,6 +141,7 @@ type Known struct {
 	Skills     int     // number of skills that were searched
 	Calibrated bool    // the cosines are on the scale to which Gate.Vectors was fitted
 	Request    float64 // how likely the prompt asks for a task at all, in log odds
+	Read       bool    // the prompt was read word by word out of another language, which makes it less like any skill
 }
 
 const (

@@ -26,8 +26,8 @@ func TestAdvice(t *testing.T) {
 	for _, tt := range []struct{ id, prompt, want string }{
 		{"letters", "put my letterhead and a watermark on the customer report", "letterhead, watermark"},
 		{"letters", "number 4711 twice, please, with 3 stamps", "stamps"},
-		{"letters", "bitte den Stempel auf die Rechnung und auf das Letterhead", "letterhead"},
-		{"letters", "печать на письмо", ""},
+		{"letters", "bitte den Stempel auf die Rechnung und auf das Letterhead", "letterhead, stamp, invoice"},
+		{"letters", "печать на письмо", "print"},
 		{"letters", "给信件盖章 stamp", "stamp"},
 		{"briefe", "bitte den Stempel auf die Vorderseite", "stempel, vorderseite"},
 		{"briefe", "please put the stamp on the back of it", ""},

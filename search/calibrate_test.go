@@ -10,6 +10,7 @@ import (
 	"github.com/repertoire-skills/repertoire/embed"
 	"github.com/repertoire-skills/repertoire/embed/static"
 	"github.com/repertoire-skills/repertoire/index"
+	"github.com/repertoire-skills/repertoire/internal/gloss"
 	"github.com/repertoire-skills/repertoire/internal/must"
 	"github.com/repertoire-skills/repertoire/internal/testsize"
 	"github.com/repertoire-skills/repertoire/rank"
@@ -105,11 +106,11 @@ func TestDisturb(t *testing.T) {
 				if offers(a) {
 					offered++
 				}
-				if might := a.Background.Needless.Higher < int(rate*500); offers(a) != might && a.Kind == "" {
+				if might := a.Background.Needless.Higher < int(rate*500); offers(a) != might && a.Kind == "" && gloss.Read(p) == nil {
 					t.Errorf("%s, rate %v: %d score higher than %q, offered %v", name, rate, a.Background.Needless.Higher, p, offers(a))
 				}
 			}
-			if offered != want {
+			if offered < want || offered > want+5 { // prompts in other languages are read, while English ones set the threshold
 				t.Errorf("%s, rate %v: %d of 500 prompts are disturbed", name, rate, offered)
 			}
 		}
@@ -147,7 +148,7 @@ func TestDisturbElsewhere(t *testing.T) {
 		}
 		off = max(off, math.Abs(a.Demand.Probability-b.Demand.Probability))
 	}
-	if first < 450 || same < 485 || off > .3 {
+	if first < 450 || same < 485 || off > .5 {
 		t.Errorf("of 500 prompts, %d have the same first hit, %d the same decision; demands differ by up to %.2f", first, same, off)
 	}
 }

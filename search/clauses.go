@@ -18,10 +18,13 @@ const (
 	clauseDoubt = .8
 )
 
-// clausesOf returns the clauses of a prompt that may each need a skill of its own.
+// clausesOf returns the clauses of a prompt, or of its reading in English, that may each need a skill of its own.
 func (r *retrieval) clausesOf(text string) []string {
 	if r.Kind != "" {
 		return nil
+	}
+	if r.reading != nil {
+		text = r.reading.English()
 	}
 	list := intent.Clauses(text)
 	if len(list) > mostClauses {
@@ -41,7 +44,7 @@ func (x *ranker) findClauses(ctx context.Context, r *retrieval, clauses []string
 		if unread || intent.Of(text) != intent.Ordinary {
 			continue
 		}
-		c := &retrieval{view: r.view, held: r.held, trust: r.trust, analyzer: r.analyzer, embedder: r.embedder, scale: r.scale, trial: r.trial, nameless: true}
+		c := &retrieval{view: r.view, held: r.held, trust: r.trust, analyzer: r.analyzer, embedder: r.embedder, scale: r.scale, trial: r.trial, foreign: r.foreign, nameless: true}
 		if err := x.find(ctx, c, text, func() snapshot.Point { return points[i] }); err != nil {
 			return err
 		}

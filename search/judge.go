@@ -29,7 +29,7 @@ func (x *ranker) judge(r *retrieval, scored []rank.Scored) []rank.Scored {
 	}
 	gate := x.opts.Params.Gate
 	gate.Threshold = r.Threshold
-	r.Demand = gate.Judge(scored, rank.Known{Skills: r.view.Scope.Visible, Calibrated: r.calibrated(), Request: r.request})
+	r.Demand = gate.Judge(scored, rank.Known{Skills: r.view.Scope.Visible, Calibrated: r.calibrated(), Request: r.request, Read: r.foreign})
 	r.Demand = rank.Raise(scored, r.Demand, r.parts, x.usual(r), r.Threshold)
 	if r.onlyFitting {
 		scored = r.fitting(scored)
@@ -59,7 +59,7 @@ func (r *retrieval) measure(s *rank.Scored) {
 // requestOf returns how likely the prompt asks for a task, as log odds: by its words, and by its
 // vector if the encoder can tell.
 func (x *ranker) requestOf(r *retrieval, sentence embed.Vector) float64 {
-	odds := intent.Request(r.prompt.text)
+	odds := intent.Request(r.prompt.english)
 	if f, ok := x.encoderOf(r.view.Set).(embed.Fitted); ok && sentence != nil {
 		if by, ok := f.Request(sentence, odds); ok {
 			odds = max(-intent.MostRequest, min(intent.MostRequest, by))

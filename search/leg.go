@@ -45,6 +45,11 @@ func (compiledLeg) match(_ context.Context, v *snapshot.View, p *prompt, k int) 
 				return
 			}
 		}
+		for i, o := range p.others {
+			if o.idf > 0 && !yield(p.first+i, o.idf) {
+				return
+			}
+		}
 	}
 	return v.Retriever().Search(p.found, weights, v.Scope.Offered, k), nil
 }

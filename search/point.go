@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
+	"github.com/repertoire-skills/repertoire/internal/gloss"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
 
@@ -53,15 +54,23 @@ func (x *ranker) unencoded(s *snapshot.Set) bool {
 	return x.opts.Contextual != nil && x.opts.AsOf == nil && s.Compiled && s.Unencoded > 0
 }
 
-// embedPrompt starts to embed a prompt, and parts of it, with the embedder of a set and with the encoder,
-// and returns a function that waits for the vectors until the deadlines: of the prompt, then of
-// each part. The legs of a vector that is nil do not rank; the mode says why.
-func (x *ranker) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string, parts []string) func() (points []snapshot.Point, mode string) {
+// embedPrompt starts to embed a prompt, by its reading in English if there is one, and parts of that, with the embedder of a
+// set and with the encoder, and returns a function that waits for the vectors until the deadlines: of the prompt,
+// then of each part. The legs of a vector that is nil do not rank; the mode says why.
+func (x *ranker) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embedder, text string, reading *gloss.Reading, parts []string) func() (points []snapshot.Point, mode string) {
 	points := make([]snapshot.Point, 1+len(parts))
 	if s.Size() == 0 {
 		return func() ([]snapshot.Point, string) { return points, modeOf(s, e) }
 	}
+	english := text
+	if reading != nil {
+		english = reading.Embeddable()
+	}
 	by := func(e embed.Embedder) func(context.Context) ([]embed.Vector, error) {
+		text := text
+		if knowsEnglish(e) {
+			text = english
+		}
 		return func(ctx context.Context) ([]embed.Vector, error) {
 			if p, ok := e.(embed.Parted); ok {
 				return p.EmbedParts(ctx, text, parts)
@@ -75,7 +84,7 @@ func (x *ranker) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embed
 		}
 	}
 	var words, sentences func() ([]embed.Vector, error)
-	if encoder := x.encoderOf(s); encoder != nil && reads(encoder, text) {
+	if encoder := x.encoderOf(s); encoder != nil && reads(encoder, english) {
 		sentences = start(ctx, "encoder", x.opts.ContextualDeadline, by(encoder))
 	}
 	switch {
@@ -106,6 +115,13 @@ func (x *ranker) embedPrompt(ctx context.Context, s *snapshot.Set, e embed.Embed
 // fits reports whether there are so many vectors, all of a dimension but those of parts that were not read.
 func fits(vectors []embed.Vector, n, dim int) bool {
 	return len(vectors) == n && len(vectors[0]) == dim && !slices.ContainsFunc(vectors, func(v embed.Vector) bool { return v != nil && len(v) != dim })
+}
+
+// knowsEnglish reports whether an embedder knows hardly any language but English, as those that are built in. Servers know
+// others.
+func knowsEnglish(e embed.Embedder) bool {
+	_, own := e.(embed.Fitted)
+	return own || onScale(e)
 }
 
 // reads reports whether the vector of a text by an encoder means anything.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/repertoire-skills/repertoire/internal/gloss"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/snapshot"
@@ -60,7 +61,9 @@ func (x *reviewer) pointOf(ctx context.Context, r *retrieval, i int, prompt stri
 	case prompt == "":
 		return func() snapshot.Point { return r.view.Retriever().PointOf(i) }
 	}
-	embedded := x.embedPrompt(ctx, r.view.Set, r.embedder, prompt, nil)
+	r.reading = gloss.Read(prompt)
+	r.foreign = r.reading != nil
+	embedded := x.embedPrompt(ctx, r.view.Set, r.embedder, prompt, r.reading, nil)
 	return func() snapshot.Point {
 		points, _ := embedded()
 		return points[0]

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repertoire-skills/repertoire/internal/gloss"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/snapshot"
 )
@@ -31,19 +32,25 @@ const (
 
 // A prompt is a text prepared for both legs.
 type prompt struct {
-	text   string
+	text   string          // as typed
 	terms  []term          // different terms, the rarest first, without the commonest
 	shares []float64       // shares[i] is the weight of terms[i] as a share of total
 	total  float64         // sum of the weights of all terms, unknown ones too
 	rarest float64         // the weight of a term that only one skill has
 	full   float64         // BM25 of a full match, see enough
 	found  *snapshot.Terms // unique, as the set knows them
-	place  []int           // of unique: index in terms; -1 for none
+	place  []int           // of unique: index in terms, or behind these in others; -1 for none
 
 	sequence []string // all terms, in the order of the text
-	unique   []string // the different ones, in this order
+	unique   []string // the different ones, in this order; others stand behind the first maxUnique
 	docs     []int    // number of skills that have each of the first of these
 	skills   int      // number of skills in the catalog
+
+	// Of a prompt in another language, whose terms are those of its reading in English:
+	english string  // the reading; text itself if it has none
+	others  []other // what its words may mean else
+	first   int     // index of others in unique
+	asTyped *prompt // the prompt without the reading, for triggers; nil for one in English
 }
 
 // A term is one word of a prompt as the index knows it.
@@ -54,28 +61,41 @@ type term struct {
 	at   int     // index among the different terms of the prompt
 }
 
-// newPrompt analyses a text of at most MaxPrompt bytes with a. Any text is safe.
-func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.View, leg textLeg) (*prompt, error) {
-	p := &prompt{text: text, rarest: 1}
+// newPrompt analyses a text of at most MaxPrompt bytes with a. reading is what its words mean in English, nil
+// for an English text. Any text is safe.
+func newPrompt(ctx context.Context, a *words.Analyzer, text string, reading *gloss.Reading, v *snapshot.View, leg textLeg) (*prompt, error) {
+	p := &prompt{text: text, english: text, rarest: 1}
+	if reading != nil {
+		p.english = reading.English()
+		var err error
+		if p.asTyped, err = newPrompt(ctx, a, text, nil, v, leg); err != nil {
+			return nil, err
+		}
+	}
 	var unique []string
 	has := make(map[string]bool)
-	p.sequence = a.Terms(p.text)
+	p.sequence = a.Terms(p.english)
 	for _, t := range p.sequence {
 		if !has[t] {
 			has[t] = true
 			unique = append(unique, t)
 		}
 	}
+	p.first = min(maxUnique, len(unique))
+	p.others = othersOf(a, reading, text, unique[:p.first])
+	for i, o := range p.others {
+		unique = slices.Insert(unique, p.first+i, o.text)
+	}
 	p.found = v.Retriever().Lookup(unique)
 	if err := v.Err(); err != nil || len(unique) == 0 {
 		return p, err
 	}
-	weighed := unique[:min(maxUnique, len(unique))]
-	docs, all, err := leg.frequencies(ctx, v, weighed, p.found)
+	docs, all, err := leg.frequencies(ctx, v, unique[:p.first+len(p.others)], p.found)
 	if err != nil {
 		return nil, err
 	}
 	p.unique, p.docs, p.skills = unique, docs, all
+	weighed, docs := unique[:p.first], p.frequencies()
 	single := snapshot.InverseFrequency(1, all)
 	all = max(all, fewSkills)
 	p.rarest = snapshot.InverseFrequency(1, all)
@@ -98,6 +118,7 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, v *snapshot.
 	for n, t := range p.terms {
 		p.place[t.at] = n
 	}
+	p.placeOthers()
 	return p, nil
 }
 
@@ -121,9 +142,9 @@ func (p *prompt) choose(all int) {
 
 // query returns the query for FTS5; "" means that there is nothing to search for.
 func (p *prompt) query() string {
-	list := make([]string, len(p.terms))
-	for i, t := range p.terms {
-		list[i] = `"` + t.text + `"` // terms have no quotes
+	var list []string
+	for at := range p.counted() {
+		list = append(list, `"`+p.unique[at]+`"`) // terms have no quotes
 	}
 	return strings.Join(list, " OR ")
 }
@@ -132,7 +153,7 @@ func (p *prompt) query() string {
 // occur in the prompt.
 func (p *prompt) nameWords(v *snapshot.View, i int) (found, all int) {
 	in, _, ends := v.Retriever().Head(p.found, i, 1)
-	return len(in), ends[0]
+	return p.matches(in), ends[0]
 }
 
 // nameShare returns the share of the prompt's weight that the name of skill i covers:
@@ -140,9 +161,7 @@ func (p *prompt) nameWords(v *snapshot.View, i int) (found, all int) {
 func (p *prompt) nameShare(v *snapshot.View, i int) (share float64) {
 	has := p.present(v, i)
 	for at, x := range p.shares {
-		if has[0][at] {
-			share += x
-		}
+		share += x * p.covered(at, has[:1])
 	}
 	return share
 }
@@ -151,7 +170,7 @@ func (p *prompt) nameShare(v *snapshot.View, i int) (share float64) {
 // prompt has.
 func (p *prompt) headShare(v *snapshot.View, i int) float64 {
 	in, _, ends := v.Retriever().Head(p.found, i, 2)
-	return float64(len(in)) / float64(max(1, ends[1]))
+	return float64(p.matches(in)) / float64(max(1, ends[1]))
 }
 
 // coverage returns the share of the prompt's weight that the name, description and
@@ -159,16 +178,14 @@ func (p *prompt) headShare(v *snapshot.View, i int) float64 {
 func (p *prompt) coverage(v *snapshot.View, i int) (share, evidence float64) {
 	has := p.present(v, i)
 	for at, x := range p.shares {
-		if has[0][at] || has[1][at] || has[2][at] {
-			share += x
-		}
+		share += x * p.covered(at, has[:])
 	}
 	return share, share * p.total / p.rarest
 }
 
-// presence holds, for each term of a prompt, whether the name, the description and
-// the tags of a skill have it.
-type presence [3][maxTerms]bool
+// presence holds, for each term of a prompt and then for each of its others, whether the name, the
+// description and the tags of a skill have it.
+type presence [3][maxTerms + maxOthers]bool
 
 // present compares the prompt with skill i.
 func (p *prompt) present(v *snapshot.View, i int) (has presence) {
@@ -189,9 +206,9 @@ func (p *prompt) present(v *snapshot.View, i int) (has presence) {
 func (p *prompt) matchedBy(v *snapshot.View, i int) (m Matched) {
 	has := p.present(v, i)
 	for f, list := range []*[]string{&m.Name, &m.Description, &m.Tags} {
-		for at, t := range p.terms {
-			if has[f][at] {
-				*list = append(*list, t.text)
+		for at := range p.counted() {
+			if has[f][p.place[at]] {
+				*list = append(*list, p.unique[at])
 			}
 		}
 	}

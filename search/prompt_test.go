@@ -43,7 +43,7 @@ func promptOf(t *testing.T, text string, leg textLeg) *prompt {
 
 func promptIn(t *testing.T, text string, v *snapshot.View, leg textLeg) *prompt {
 	t.Helper()
-	p, err := newPrompt(t.Context(), new(words.Analyzer), text, v, leg)
+	p, err := newPrompt(t.Context(), new(words.Analyzer), text, nil, v, leg)
 	must.Do(t, err)
 	return p
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/repertoire-skills/repertoire/embed"
-	"github.com/repertoire-skills/repertoire/internal/intent"
+	"github.com/repertoire-skills/repertoire/internal/gloss"
 	"github.com/repertoire-skills/repertoire/internal/steps"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
@@ -192,6 +192,8 @@ type retrieval struct {
 	started    snapshot.Skills // of those that only the user starts, see Query.Typed
 	analyzer   *words.Analyzer
 	embedder   embed.Embedder // whose vectors rank, nil for none
+	reading    *gloss.Reading // of the prompt; nil for one in English
+	foreign    bool           // the prompt is in another language, and ranks by its reading
 	prompt     *prompt
 	vector     snapshot.Vector  // of the prompt
 	request    float64          // how likely the prompt asks for a task, in log odds
@@ -269,9 +271,11 @@ func (x *ranker) retrieve(ctx context.Context, q Query, f func(*retrieval) error
 		if r.trust, err = x.scopes.trustIn(v); err != nil {
 			return err
 		}
-		r.Kind, r.Unread, r.AsOf, r.Skills = string(intent.Of(text)), x.scopes.unread(v.Set), x.asOf(), v.Scope.Visible
+		r.reading = gloss.Read(text)
+		r.foreign = r.reading != nil
+		r.Kind, r.Unread, r.AsOf, r.Skills = string(kindOf(text, r.reading)), x.scopes.unread(v.Set), x.asOf(), v.Scope.Visible
 		clauses := r.clausesOf(text)
-		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text, clauses)
+		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text, r.reading, clauses)
 		var points []snapshot.Point
 		err = x.find(ctx, r, text, func() snapshot.Point {
 			points, r.Mode = embedded()
@@ -308,7 +312,7 @@ func (q *Query) narrowed(v *snapshot.View) *snapshot.View {
 // collects the candidates.
 func (x *ranker) find(ctx context.Context, r *retrieval, text string, embedded func() snapshot.Point) (err error) {
 	leg := x.leg(r.view.Set)
-	if r.prompt, err = newPrompt(ctx, r.analyzer, text, r.view, leg); err != nil {
+	if r.prompt, err = newPrompt(ctx, r.analyzer, text, r.reading, r.view, leg); err != nil {
 		return err
 	}
 	lexical, err := leg.match(ctx, r.view, r.prompt, depth)

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/repertoire-skills/repertoire/internal/gloss"
 	"github.com/repertoire-skills/repertoire/internal/tidy"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search/query"
@@ -79,12 +80,22 @@ type highlighter struct {
 func (x *explainer) highlighter(ctx context.Context, v *snapshot.View, q Query) (*highlighter, error) {
 	h := &highlighter{analyzer: new(words.Analyzer), terms: make(map[string]int)}
 	if !q.Syntax {
-		p, err := newPrompt(ctx, h.analyzer, q.Text, v, x.leg(v.Set))
+		p, err := newPrompt(ctx, h.analyzer, q.Text, gloss.Read(q.Text), v, x.leg(v.Set))
 		if err != nil {
 			return nil, err
 		}
 		for _, t := range p.terms {
 			h.add(t.text, false, t.idf)
+		}
+		for _, o := range p.others {
+			if o.idf > 0 {
+				h.add(o.text, false, o.idf)
+			}
+		}
+		if p.asTyped != nil {
+			for _, t := range p.asTyped.terms {
+				h.add(t.text, false, t.idf)
+			}
 		}
 		return h, nil
 	}

@@ -75,7 +75,15 @@ type triggers struct {
 // of a phrase depends on the whole catalog, as BM25 does.
 func (r *retrieval) matchTriggers(off snapshot.Skills) {
 	r.matchPatterns(off)
-	claims := r.view.Retriever().Claims(ends(r.prompt.sequence, maxTriggerTerms))
+	r.matchPhrases(r.prompt, off)
+	if r.prompt.asTyped != nil {
+		r.matchPhrases(r.prompt.asTyped, off)
+	}
+}
+
+// matchPhrases compares a prompt with the phrases of the skills in the scope that are not off.
+func (r *retrieval) matchPhrases(p *prompt, off snapshot.Skills) {
+	claims := r.view.Retriever().Claims(ends(p.sequence, maxTriggerTerms))
 	if len(claims) == 0 {
 		return
 	}
@@ -87,8 +95,8 @@ func (r *retrieval) matchTriggers(off snapshot.Skills) {
 		if !r.view.Scope.In.Has(c.Doc) || off.Has(c.Doc) {
 			continue
 		}
-		terms := ends(r.prompt.sequence, maxTriggerTerms)
-		t := trigger{index: c.Index, value: r.prompt.phraseValue(&c, owners[[2]int{c.Start, c.Terms}]), phrase: terms[c.Start : c.Start+c.Terms]}
+		terms := ends(p.sequence, maxTriggerTerms)
+		t := trigger{index: c.Index, value: p.phraseValue(&c, owners[[2]int{c.Start, c.Terms}]), phrase: terms[c.Start : c.Start+c.Terms]}
 		if c.Verb {
 			t.list = 1
 			if c.Start+c.Terms == len(terms) { // nothing follows it
@@ -264,18 +272,22 @@ func (r *retrieval) matchPatterns(off snapshot.Skills) {
 		return
 	}
 	text := tidy.CutMiddle(r.prompt.text, maxPatternText)
+	english := "" // if it is another text
+	if r.prompt.english != r.prompt.text {
+		english = tidy.CutMiddle(r.prompt.english, maxPatternText)
+	}
 	tried, steps := 0, 0
 	for _, p := range list {
 		owners := slices.DeleteFunc(slices.Clone(p.owners), func(o snapshot.Pattern) bool { return !r.view.Scope.In.Has(o.Doc) || off.Has(o.Doc) })
 		if len(owners) == 0 {
 			continue
 		}
-		if tried == maxPatternsTried || steps+p.cost*len(text) > maxPatternSteps {
+		if tried == maxPatternsTried || steps+p.cost*(len(text)+len(english)) > maxPatternSteps {
 			r.triggers.untried = append(r.triggers.untried, owners...)
 			continue
 		}
-		tried, steps = tried+1, steps+p.cost*len(text)
-		if re := p.compile(); re != nil && re.MatchString(text) {
+		tried, steps = tried+1, steps+p.cost*(len(text)+len(english))
+		if re := p.compile(); re != nil && (re.MatchString(text) || english != "" && re.MatchString(english)) {
 			for _, o := range owners {
 				r.triggers.note(o.Doc, trigger{list: 2, index: o.Index, value: patternValue * r.prompt.exclusive(len(p.owners)), pattern: p})
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/figures"
+	"github.com/repertoire-skills/repertoire/internal/gloss"
 	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -153,6 +154,9 @@ func (x *explainer) matchBody(ctx context.Context, e *Explanation, p *prompt, ro
 			e.Ignored = append(e.Ignored, p.Message)
 		}
 	}
+	if p.asTyped != nil && words.SameLanguage(p.text, s.Name+" "+s.Description+" "+s.Body) {
+		p = p.asTyped // the skill is in the language of the prompt
+	}
 	body, m := words.Terms(s.Body), &e.Matched
 	e.Absent = absent(p.sequence, append(words.Terms(s.Name+"\n"+s.Description+"\n"+strings.Join(s.Tags, "\n")), body...))
 	head := slices.Concat(m.Name, m.Description, m.Tags)
@@ -197,11 +201,15 @@ func (p *prompt) common(t string) bool {
 // and pairs of characters are no words.
 func (e *Explanation) adviceFor(p *prompt, skill string) []string {
 	pairs := make(map[string]bool)
-	words.Split(p.text, func(word string, kind words.Kind) { pairs[word] = pairs[word] || kind == words.Pair })
+	words.Split(p.english, func(word string, kind words.Kind) { pairs[word] = pairs[word] || kind == words.Pair })
 	common := func(t string) bool { return pairs[t] || p.common(t) }
-	advice := words.Spelled(p.text, slices.DeleteFunc(e.BodyOnly(), common))
-	if words.SameLanguage(p.text, skill) {
-		advice = append(advice, words.Spelled(p.text, slices.DeleteFunc(slices.Clone(e.Absent), common))...)
+	advice := words.Spelled(p.english, slices.DeleteFunc(e.BodyOnly(), common))
+	if words.SameLanguage(p.english, skill) {
+		absent := words.Spelled(p.english, slices.DeleteFunc(slices.Clone(e.Absent), common))
+		if p.asTyped != nil { // what could not be read is no word of the skill's language
+			absent = slices.DeleteFunc(absent, func(word string) bool { return !gloss.HasEnglish(word) })
+		}
+		advice = append(advice, absent...)
 	}
 	return words.Telling(advice)
 }

@@ -88,7 +88,8 @@ func logitOf(w features, spread float64) rank.Logit {
 	for i, f := range rank.Figures {
 		*f.Weight(&l) = math.Round(w[i]*100) / 100
 	}
-	l.Trigger, l.Example = rank.DefaultGate().Contextual.Trigger, rank.DefaultGate().Contextual.Example
+	hand := rank.DefaultGate().Contextual
+	l.Trigger, l.Example, l.Read = hand.Trigger, hand.Example, hand.Read
 	return l
 }
 

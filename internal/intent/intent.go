@@ -4,6 +4,7 @@
 package intent
 
 import (
+	_ "embed" // for the replies
 	"strings"
 	"unicode"
 
@@ -86,11 +87,21 @@ var sum = lazyregexp.New(`\d\s*(?:[*×÷/^]|%\s*(?:of|von|de)?)\s*\d`)
 // maxReply is the greatest number of words in a reply or greeting.
 const maxReply = 8
 
+// replies holds replies as people type them in eight languages, one in a line, sorted, in lower case and with blanks for what is
+// no letter: those whose words alone might be of a request.
+//
+//go:embed replies.txt
+var replies string
+
 // isReply reports whether the text is only yes, go on, thanks, hello or a choice: at
-// most maxReply words, all of this kind, or no word at all.
+// most maxReply words, all of this kind, or no word at all; or one of replies.
 func isReply(text string) bool {
 	if len(text) > 200 || strings.ContainsAny(text, "=+#") || sum().MatchString(text) {
 		return false
+	}
+	key := strings.Join(strings.FieldsFunc(strings.ToLower(text), words.IsSeparator), " ")
+	if strings.Contains("\n"+replies, "\n"+key+"\n") && key != "" {
+		return true
 	}
 	n := 0
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
