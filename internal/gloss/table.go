@@ -14,7 +14,7 @@ import (
 //go:embed table.bin
 var compiled string
 
-//go:generate go run ./compile
+//go:generate go run ./make
 
 // Sum is a checksum of the lists: what was measured with others no longer holds.
 var Sum = sync.OnceValue(func() uint32 { return crc32.ChecksumIEEE([]byte(compiled)) })

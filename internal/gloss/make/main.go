@@ -1,4 +1,4 @@
-// Command compile makes the table of package gloss from its lists.
+// Command make makes the table of package gloss from its lists.
 package main
 
 import (
