@@ -3,6 +3,7 @@ package search
 import (
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/repertoire-skills/repertoire/internal/gloss"
 	"github.com/repertoire-skills/repertoire/internal/intent"
@@ -26,6 +27,47 @@ type other struct {
 	of   int     // index of the term of the best sense in prompt.unique
 	part float64 // how much it counts, compared with that
 	idf  float64 // weight in BM25; 0 if it does not count
+}
+
+// A Read says what a word of a prompt was read as.
+type Read struct {
+	Typed   string   `json:"typed"`
+	English []string `json:"english"` // the likeliest first; of a compound, its parts
+}
+
+// String returns "Rechnung → invoice, bill".
+func (r Read) String() string { return r.Typed + " → " + strings.Join(r.English, ", ") }
+
+// Readings returns the words of a prompt in another language, without those that say nothing, and what they were read as.
+func (r *Ranking) Readings() (list []Read) {
+	if r.reading == nil {
+		return nil
+	}
+	for i, w := range r.reading.Words {
+		var english []string
+		for _, s := range w.Senses {
+			if len(words.Terms(s.English)) > 0 {
+				english = append(english, s.English)
+			}
+		}
+		typed := r.reading.Typed(w)
+		switch known := slices.IndexFunc(list, func(o Read) bool { return o.Typed == typed }); {
+		case len(english) == 0 || strings.EqualFold(english[0], typed):
+		case i > 0 && w.Start == r.reading.Words[i-1].Start && known >= 0:
+			list[known].English = append(list[known].English[:1:1], english[0])
+		case known < 0:
+			list = append(list, Read{typed, english})
+		}
+	}
+	return list
+}
+
+// Spelled returns terms as the prompt spells them, or as the words that it was read as.
+func (r *Ranking) Spelled(prompt string, terms []string) []string {
+	if r.reading != nil {
+		prompt += "\n" + r.reading.English() + "\n" + r.reading.All()
+	}
+	return words.Spelled(prompt, terms)
 }
 
 // kindOf returns the kind of a prompt: a reply is one by its words or by their reading.
@@ -129,6 +171,11 @@ func (p *prompt) covered(at int, has [][maxTerms + maxOthers]bool) (part float64
 		}
 	}
 	return part
+}
+
+// hasOther reports whether a list has another reading of a term.
+func (p *prompt) hasOther(of int, list []string) bool {
+	return slices.ContainsFunc(p.others, func(o other) bool { return o.of == of && slices.Contains(list, o.text) })
 }
 
 // matches returns how many words of a skill the prompt has, of those that are found in it, as indexes in unique.

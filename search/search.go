@@ -89,7 +89,7 @@ type Ranking struct {
 	// Mode says what the ranking is based on: "hybrid", "hybrid (…)" with the
 	// model of the fallback and how far embedding has come, "text (no
 	// embedder)", "text (embedder timed out)" and so on, with ", contextual", ", contextual
-	// for 12 of 40 skills" or ", encoder late", and with ", reranked" or why not; "syntax"
+	// for 12 of 40 skills" or ", encoder late", with ", read as German", and with ", reranked" or why not; "syntax"
 	// for a query in the query language, or "syntax (…)" if not all texts could be checked.
 	Mode string
 	// Kind says why nothing is worth offering, unless the prompt names it: the
@@ -115,6 +115,8 @@ type Ranking struct {
 	// RerankError says why the reranker had no part in the order; nil when it
 	// had, or there is none or nothing to order.
 	RerankError error
+
+	reading *gloss.Reading // of the prompt; nil for one in English
 }
 
 // A Hit is one skill of an answer.
@@ -192,7 +194,6 @@ type retrieval struct {
 	started    snapshot.Skills // of those that only the user starts, see Query.Typed
 	analyzer   *words.Analyzer
 	embedder   embed.Embedder // whose vectors rank, nil for none
-	reading    *gloss.Reading // of the prompt; nil for one in English
 	foreign    bool           // the prompt is in another language, and ranks by its reading
 	prompt     *prompt
 	vector     snapshot.Vector  // of the prompt
@@ -279,6 +280,9 @@ func (x *ranker) retrieve(ctx context.Context, q Query, f func(*retrieval) error
 		var points []snapshot.Point
 		err = x.find(ctx, r, text, func() snapshot.Point {
 			points, r.Mode = embedded()
+			if r.foreign {
+				r.Mode += ", read as " + gloss.Language(r.reading.Languages[0])
+			}
 			return points[0]
 		})
 		if err != nil {

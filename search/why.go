@@ -164,7 +164,7 @@ func (x *explainer) matchBody(ctx context.Context, e *Explanation, p *prompt, ro
 		switch {
 		case slices.Contains(body, t.text):
 			m.Body = append(m.Body, t.text)
-		case !slices.Contains(head, t.text) && !isNumber(t.text):
+		case !slices.Contains(head, t.text) && !isNumber(t.text) && !p.hasOther(t.at, append(head, body...)):
 			e.Missing = append(e.Missing, t.text)
 		}
 	}

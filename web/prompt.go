@@ -57,6 +57,7 @@ type level struct {
 	Likely, Needed     string  // the same in words
 	Promise, Reference string  // what the threshold is good for, and what it follows from
 	Reached            bool
+	Readings           []search.Read // what words of another language were read as
 }
 
 // A bar is one summand of a sum: to the right of the middle what speaks for a skill, to the
@@ -156,7 +157,7 @@ func levelOf(r *search.Ranking) (*level, []bar) {
 	}
 	l := &level{
 		Share: width(d.Probability), Threshold: width(r.Threshold), Reached: d.Probability >= r.Threshold,
-		Promise: r.Background.Promise(), Reference: r.Reference(),
+		Promise: r.Background.Promise(), Reference: r.Reference(), Readings: r.Readings(),
 	}
 	l.Likely, l.Needed = figures.Percents(d.Probability, r.Threshold)
 	return l, barsOf(d.Terms)
@@ -164,18 +165,18 @@ func levelOf(r *search.Ranking) (*level, []bar) {
 
 func (o *offer) ranked(prompt string, h repertoire.Hit, pinned bool) ranked {
 	return ranked{
-		Hit: h, Agent: o.Agent, Pinned: pinned, Share: width(h.Probability), Bars: barsOf(h.Terms), Found: foundIn(prompt, &h.Matched),
+		Hit: h, Agent: o.Agent, Pinned: pinned, Share: width(h.Probability), Bars: barsOf(h.Terms), Found: foundIn(o.Ranking, prompt, &h.Matched),
 	}
 }
 
 // foundIn says which words of a prompt a skill has, as the prompt spells them.
-func foundIn(prompt string, m *search.Matched) (list []found) {
+func foundIn(r search.Ranking, prompt string, m *search.Matched) (list []found) {
 	for _, f := range []struct {
 		in    string
 		terms []string
 	}{{"name", m.Name}, {"description", m.Description}, {"tags", m.Tags}, {"text", m.Body}} {
 		if len(f.terms) > 0 {
-			list = append(list, found{f.in, strings.Join(words.Spelled(prompt, f.terms), ", ")})
+			list = append(list, found{f.in, strings.Join(r.Spelled(prompt, f.terms), ", ")})
 		}
 	}
 	return list

@@ -8,7 +8,6 @@ import (
 
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/contextprovider"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/proposal"
 	"github.com/repertoire-skills/repertoire/search"
 	"github.com/repertoire-skills/repertoire/skill"
@@ -152,7 +151,7 @@ func (hs *handlers) why(v *visit, id, prompt string) (*why, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &why{Explanation: e, Bars: barsOf(e.Terms), Words: foundIn(prompt, &e.Matched), Lacks: strings.Join(words.Spelled(prompt, e.Missing), ", ")}
+	w := &why{Explanation: e, Bars: barsOf(e.Terms), Words: foundIn(e.Ranking, prompt, &e.Matched), Lacks: strings.Join(e.Ranking.Spelled(prompt, e.Missing), ", ")}
 	w.Level, _ = levelOf(&e.Ranking)
 	return w, nil
 }

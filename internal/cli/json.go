@@ -59,10 +59,12 @@ type ranking struct {
 
 	Disturb *float64 `json:"disturb,omitempty"`
 	Unfit   *float64 `json:"unfit_rate,omitempty"`
+
+	Reading []search.Read `json:"reading,omitempty"`
 }
 
 func (c *catalog) rankingOf(r search.Ranking) ranking {
-	out := ranking{r.Mode, c.stale, search.PartOf(r.Unread), "", r.Kind, figures.Rounded(r.Demand.Probability), figures.Rounded(r.Threshold), nil, nil}
+	out := ranking{r.Mode, c.stale, search.PartOf(r.Unread), "", r.Kind, figures.Rounded(r.Demand.Probability), figures.Rounded(r.Threshold), nil, nil, r.Readings()}
 	if !r.AsOf.IsZero() {
 		out.AsOf = r.AsOf.UTC().Format(time.RFC3339)
 	}

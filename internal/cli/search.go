@@ -65,6 +65,8 @@ ranked by BM25 alone. It is not judged, so that probabilities are 0.
             "empty", "slash command", "reply" (or greeting), "shell command",
             "diff", "log" or "code" without a request
   demand    probability that the text wants the best skill that it does not name
+  reading   of a prompt in another language, what its words were read as: a list
+            of typed and english (the likeliest first); missing if it is English
   threshold the least demand for which "context" offers skills
   disturb   the share of the prompts that need no skill and may get one, from
             which the threshold follows; missing if the threshold was set

@@ -13,7 +13,6 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	sessions "github.com/repertoire-skills/repertoire/internal/session"
 	"github.com/repertoire-skills/repertoire/internal/trial"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/rank"
 	"github.com/repertoire-skills/repertoire/search"
 )
@@ -41,7 +40,8 @@ prompts is kept of the last one only, unless the log of usage keeps prompts
 ("usage" in the configuration).
 
 --json prints the object of "search --json" for the skill, with prompt, stale,
-partial, unread, as_of, mode, kind (of the prompt, as in "search --json"),
+partial, unread, as_of, mode, kind and reading (of the prompt, as in
+"search --json"),
 copy_of (the skill that stays instead of this copy), rank (0 when it is no
 candidate), of (candidates), best (the first of them), missing, advice,
 ruled_out (the clause), ignored (triggers of the skill that do not count, and
@@ -147,7 +147,7 @@ func explain(e repertoire.Explanation, prompt string) string {
 	say := func(format string, args ...any) { b.WriteString(lineOf(format, args...)) }
 	list := func(label string, terms []string) {
 		if len(terms) > 0 {
-			say("  %-15s %s", label, strings.Join(words.Spelled(prompt, terms), " "))
+			say("  %-15s %s", label, strings.Join(e.Ranking.Spelled(prompt, terms), " "))
 		}
 	}
 	say("%s: %s", e.ID, e.Verdict)
@@ -167,6 +167,9 @@ func explain(e repertoire.Explanation, prompt string) string {
 	}
 	say("  location  %s", e.Location)
 	say("  mode      %s", e.Mode)
+	for _, r := range e.Readings() {
+		say("  read      %s", r)
+	}
 	if e.Rank > 0 {
 		behind := ""
 		if e.Rank > 1 {

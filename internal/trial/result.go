@@ -13,7 +13,6 @@ import (
 	"github.com/repertoire-skills/repertoire"
 	"github.com/repertoire-skills/repertoire/internal/figures"
 	"github.com/repertoire-skills/repertoire/internal/hook"
-	"github.com/repertoire-skills/repertoire/internal/words"
 	"github.com/repertoire-skills/repertoire/search"
 )
 
@@ -45,13 +44,14 @@ type Result struct {
 
 	Mode string `json:"mode"` // this and the next as in search.Ranking
 	search.Part
-	Kind       string      `json:"kind,omitempty"`
-	Demand     float64     `json:"demand"`
-	Threshold  float64     `json:"threshold"`
-	Disturb    *float64    `json:"disturb,omitempty"`
-	Unfit      *float64    `json:"unfit_rate,omitempty"`
-	Background *Background `json:"background,omitempty"`
-	Nearest    []Near      `json:"nearest,omitempty"` // if no skill is offered
+	Kind       string        `json:"kind,omitempty"`
+	Demand     float64       `json:"demand"`
+	Threshold  float64       `json:"threshold"`
+	Disturb    *float64      `json:"disturb,omitempty"`
+	Unfit      *float64      `json:"unfit_rate,omitempty"`
+	Background *Background   `json:"background,omitempty"`
+	Reading    []search.Read `json:"reading,omitempty"` // what words of another language were read as
+	Nearest    []Near        `json:"nearest,omitempty"` // if no skill is offered
 }
 
 // An Outcome is what came of a trial, in a word.
@@ -151,6 +151,7 @@ func (r *report) addBlock(b *repertoire.Block) {
 	if b := b.Background; b.Disturb >= 0 {
 		r.Disturb, r.Unfit = &b.Disturb, &b.Unfit
 	}
+	r.Reading = b.Readings()
 	r.Quiet, r.Reference, r.Due = b.Quiet(), b.Reference(), b.Background.Due
 	if promise := b.Background.Promise(); r.Quiet != "" && promise != "" && r.Kind == "" {
 		r.Quiet += ", so that " + promise
@@ -203,9 +204,6 @@ func (r *report) explain(ctx context.Context, prompt string, open Open) error {
 
 // nearOf takes over what is said of a skill.
 func nearOf(prompt string, e repertoire.Explanation) Near {
-	return Near{e.ID, figures.Rounded(e.Probability), spelled(prompt, e.Absent), spelled(prompt, e.BodyOnly()), e.Relevant, append([]string{}, e.Advice()...)}
-}
-
-func spelled(prompt string, terms []string) []string {
-	return append([]string{}, words.Spelled(prompt, terms)...)
+	spelled := func(terms []string) []string { return append([]string{}, e.Ranking.Spelled(prompt, terms)...) }
+	return Near{e.ID, figures.Rounded(e.Probability), spelled(e.Absent), spelled(e.BodyOnly()), e.Relevant, append([]string{}, e.Advice()...)}
 }

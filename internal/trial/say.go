@@ -131,6 +131,7 @@ func (s *sayer) nothing(r *Trial) {
 // threshold says why the prompt gets no skill, and how it compares with prompts that need
 // none. A server does not tell.
 func (s *sayer) threshold(r *Trial) {
+	s.read(r)
 	if r.Quiet != "" && r.Outcome == Nothing {
 		s.line("%s%s.", strings.ToUpper(r.Quiet[:1]), r.Quiet[1:])
 	}
@@ -145,6 +146,18 @@ func (s *sayer) threshold(r *Trial) {
 		s.line("So it is with prompts that should get none: %s. At most %d and %d may get an offer.", r.Reference,
 			int(*r.Disturb*float64(b.Prompts)+rounding), int(*r.Unfit*float64(b.Unfit.Prompts)+rounding))
 	}
+}
+
+// read says what the words of a prompt in another language were read as.
+func (s *sayer) read(r *Trial) {
+	if len(r.Reading) == 0 {
+		return
+	}
+	list := make([]string, len(r.Reading))
+	for i, w := range r.Reading {
+		list[i] = w.String()
+	}
+	s.line("The prompt was read so: %s.", strings.Join(list, "; "))
 }
 
 // late says that the client would not have got this answer.
