@@ -59,33 +59,6 @@ func (t *table) read(text string) *Reading {
 	return &Reading{Words: r.out, Languages: r.languages(), text: r.text}
 }
 
-// InEnglish returns the first bytes of a text, at most so many, as English words, and "" if it is in English: it
-// is for texts of skills, which are found by these words, too.
-func InEnglish(text string, most int) string {
-	var b strings.Builder
-	for text = tidy.Cut(text, most); text != ""; {
-		part := text
-		if len(part) > maxText {
-			part = tidy.Cut(text, maxText)
-			part = part[:cmp.Or(strings.LastIndexByte(part, '\n')+1, len(part))]
-		}
-		r := reader{table: builtin()}
-		r.split(part)
-		if r.chooseLanguages() && r.mostly {
-			r.read()
-			reading := Reading{Words: r.out, text: r.text}
-			part, text = reading.Embeddable()+"\n", text[len(part):]
-		} else {
-			text = text[len(part):]
-			if b.Len() == 0 {
-				return ""
-			}
-		}
-		b.WriteString(part)
-	}
-	return strings.TrimSpace(b.String())
-}
-
 // HasEnglish reports whether an English word in lower case is in the lists.
 func HasEnglish(word string) bool {
 	_, ok := builtin().english(word)

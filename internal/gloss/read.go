@@ -27,7 +27,6 @@ type reader struct {
 	tokens  []token
 	latin   *language // that of the Latin words; nil for English
 	foreign bool      // the text is in another script
-	mostly  bool      // most of the text is not English
 	kana    bool      // the text has Japanese characters
 	out     []Word
 
@@ -162,7 +161,6 @@ func (r *reader) chooseLanguages() bool {
 			}
 		}
 	}
-	r.mostly = 3*others >= letters
 	switch {
 	case others > 0 && fewLetters*others >= letters:
 		r.foreign = true
@@ -189,7 +187,7 @@ func (r *reader) chooseLanguages() bool {
 	if best < 0 {
 		return false
 	}
-	r.latin, r.mostly = &r.table.languages[best], true
+	r.latin = &r.table.languages[best]
 	return true
 }
 

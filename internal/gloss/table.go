@@ -3,7 +3,6 @@ package gloss
 import (
 	_ "embed"
 	"encoding/binary"
-	"hash/crc32"
 	"math"
 	"strings"
 	"sync"
@@ -15,9 +14,6 @@ import (
 var compiled string
 
 //go:generate go run ./make
-
-// Sum is a checksum of the lists: what was measured with others no longer holds.
-var Sum = sync.OnceValue(func() uint32 { return crc32.ChecksumIEEE([]byte(compiled)) })
 
 // builtin is the table of the program's own lists.
 var builtin = sync.OnceValue(func() *table { return open(compiled) })
