@@ -9,7 +9,7 @@ import (
 func TestLiteral(t *testing.T) {
 	w := row(-2.789, 4.004, .746)
 	w[figure("size")] = -.37
-	if got, want := literal(logitOf(w, .25)), "Logit{Base: -2.79, Nearness: 4, Sentence: 0.75, Trigger: 0.5, Example: 3, Size: -0.37, Spread: 0.25}"; got != want {
+	if got, want := literal(logitOf(w, .25)), "Logit{Base: -2.79, Nearness: 4, Sentence: 0.75, Trigger: 0.5, Example: 3, Read: 0.7, Size: -0.37, Spread: 0.25}"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
