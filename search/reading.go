@@ -38,22 +38,22 @@ type Read struct {
 // String returns "Rechnung → invoice, bill".
 func (r Read) String() string { return r.Typed + " → " + strings.Join(r.English, ", ") }
 
-// Readings returns the words of a prompt in another language, without those that say nothing, and what they were read as.
-func (r *Ranking) Readings() (list []Read) {
-	if r.reading == nil {
+// readingsOf returns the words of a prompt in another language, without those that say nothing, and what they were read as.
+func readingsOf(r *gloss.Reading) (list []Read) {
+	if r == nil {
 		return nil
 	}
-	for i, w := range r.reading.Words {
+	for i, w := range r.Words {
 		var english []string
 		for _, s := range w.Senses {
 			if len(words.Terms(s.English)) > 0 {
 				english = append(english, s.English)
 			}
 		}
-		typed := r.reading.Typed(w)
+		typed := r.Typed(w)
 		switch known := slices.IndexFunc(list, func(o Read) bool { return o.Typed == typed }); {
 		case len(english) == 0 || strings.EqualFold(english[0], typed):
-		case i > 0 && w.Start == r.reading.Words[i-1].Start && known >= 0:
+		case i > 0 && w.Start == r.Words[i-1].Start && known >= 0:
 			list[known].English = append(list[known].English[:1:1], english[0])
 		case known < 0:
 			list = append(list, Read{typed, english})
@@ -64,8 +64,8 @@ func (r *Ranking) Readings() (list []Read) {
 
 // Spelled returns terms as the prompt spells them, or as the words that it was read as.
 func (r *Ranking) Spelled(prompt string, terms []string) []string {
-	if r.reading != nil {
-		prompt += "\n" + r.reading.English() + "\n" + r.reading.All()
+	for _, w := range r.Readings {
+		prompt += "\n" + strings.Join(w.English, " ")
 	}
 	return words.Spelled(prompt, terms)
 }

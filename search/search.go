@@ -115,8 +115,8 @@ type Ranking struct {
 	// RerankError says why the reranker had no part in the order; nil when it
 	// had, or there is none or nothing to order.
 	RerankError error
-
-	reading *gloss.Reading // of the prompt; nil for one in English
+	// Readings are what the words of a prompt in another language were read as; nil for one in English.
+	Readings []Read
 }
 
 // A Hit is one skill of an answer.
@@ -194,6 +194,7 @@ type retrieval struct {
 	started    snapshot.Skills // of those that only the user starts, see Query.Typed
 	analyzer   *words.Analyzer
 	embedder   embed.Embedder // whose vectors rank, nil for none
+	reading    *gloss.Reading // of the prompt; nil for one in English
 	foreign    bool           // the prompt is in another language, and ranks by its reading
 	prompt     *prompt
 	vector     snapshot.Vector  // of the prompt
@@ -273,7 +274,7 @@ func (x *ranker) retrieve(ctx context.Context, q Query, f func(*retrieval) error
 			return err
 		}
 		r.reading = gloss.Read(text)
-		r.foreign = r.reading != nil
+		r.foreign, r.Readings = r.reading != nil, readingsOf(r.reading)
 		r.Kind, r.Unread, r.AsOf, r.Skills = string(kindOf(text, r.reading)), x.scopes.unread(v.Set), x.asOf(), v.Scope.Visible
 		clauses := r.clausesOf(text)
 		embedded := x.embedPrompt(ctx, v.Set, r.embedder, text, r.reading, clauses)

@@ -157,7 +157,7 @@ func levelOf(r *search.Ranking) (*level, []bar) {
 	}
 	l := &level{
 		Share: width(d.Probability), Threshold: width(r.Threshold), Reached: d.Probability >= r.Threshold,
-		Promise: r.Background.Promise(), Reference: r.Reference(), Readings: r.Readings(),
+		Promise: r.Background.Promise(), Reference: r.Reference(), Readings: r.Readings,
 	}
 	l.Likely, l.Needed = figures.Percents(d.Probability, r.Threshold)
 	return l, barsOf(d.Terms)

@@ -55,6 +55,8 @@ room. "skills why NAME PROMPT" explains a decision.
   as_of     when a shared catalog that cannot be reached now was last as here
   mode      what the ranking is based on
   kind      what the prompt is, when it wants no skill
+  reading   of a prompt in another language, what its words were read as: a list
+            of typed and english
   demand    probability that the prompt wants the best skill
   threshold what it is compared with
   disturb, unfit_rate

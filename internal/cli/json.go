@@ -64,7 +64,7 @@ type ranking struct {
 }
 
 func (c *catalog) rankingOf(r search.Ranking) ranking {
-	out := ranking{r.Mode, c.stale, search.PartOf(r.Unread), "", r.Kind, figures.Rounded(r.Demand.Probability), figures.Rounded(r.Threshold), nil, nil, r.Readings()}
+	out := ranking{r.Mode, c.stale, search.PartOf(r.Unread), "", r.Kind, figures.Rounded(r.Demand.Probability), figures.Rounded(r.Threshold), nil, nil, r.Readings}
 	if !r.AsOf.IsZero() {
 		out.AsOf = r.AsOf.UTC().Format(time.RFC3339)
 	}

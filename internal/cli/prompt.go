@@ -36,7 +36,7 @@ out, and skills that cannot be read, stand on standard error.
   problems  what is left out and why: rule, severity, path, line, message, hint
   tokens    estimated tokens of the text
   and mode, stale, partial, unread, as_of, kind, demand, threshold, disturb,
-  unfit_rate as in "context --json"`
+  unfit_rate and reading (typed, english) as in "context --json"`
 
 // promptResult is what "prompt --json" prints.
 type promptResult struct {

@@ -62,8 +62,8 @@ all skills.
              offer), missing (why none); and unfit: the same of prompts that
              need one which is not there, without the near that a skill here
              may fit
-  and mode, partial, unread, kind, demand, threshold, disturb and unfit_rate as
-  in "context --json"
+  and mode, partial, unread, kind, demand, threshold, disturb, unfit_rate and
+  reading (typed, english) as in "context --json"
 and with --skill an object with id, path, summary, triggers (proposed for the
 prompts that fail), unusable (path, line, reason), among (numbers of skills that
 they were asked among, of catalog, folders and invented) and

@@ -40,23 +40,21 @@ prompts is kept of the last one only, unless the log of usage keeps prompts
 ("usage" in the configuration).
 
 --json prints the object of "search --json" for the skill, with prompt, stale,
-partial, unread, as_of, mode, kind and reading (of the prompt, as in
-"search --json"),
-copy_of (the skill that stays instead of this copy), rank (0 when it is no
-candidate), of (candidates), best (the first of them), missing, advice,
-ruled_out (the clause), ignored (triggers of the skill that do not count, and
-why), filter, shadowed_by, state
-and reason (of a skill that is held back), verdict, demand, threshold,
-disturb and unfit_rate (as in "search --json"), background (of prompts that need
-no skill: prompts, how many were ranked in this catalog, higher, how many of
-them score higher than this one, and offered, how many get an offer; the same as
-unfit of those that need a skill which is not there, without the near that a
-skill here may fit; and as missing why there are none), demand_terms (the log
-odds of demand as a sum, each with name, value and weight), and rerank_error
-when a reranker failed. With --last it prints an object with session, dir and
-answers: time, prompt, follows (the prompt before counted too, of the time
-earlier), demand, threshold and skills (id, probability, matched words by field,
-trigger, terms, required_by).`
+partial, unread, as_of, mode, kind and reading (of the prompt, as in "search
+--json", with typed and english), copy_of (the skill that stays instead of this
+copy), rank (0 when it is no candidate), of (candidates), best (the first of
+them), missing, advice, ruled_out (the clause), ignored (triggers of the skill
+that do not count, and why), filter, shadowed_by, state and reason (of a skill
+that is held back), verdict, demand, threshold, disturb and unfit_rate (as in
+"search --json"), background (of prompts that need no skill: prompts, how many
+were ranked in this catalog, higher, how many of them score higher than this
+one, and offered, how many get an offer; the same as unfit of those that need a
+skill which is not there, without the near that a skill here may fit; and as
+missing why there are none), demand_terms (the log odds of demand as a sum, each
+with name, value and weight), and rerank_error when a reranker failed. With
+--last it prints an object with session, dir and answers: time, prompt, follows
+(the prompt before counted too, of the time earlier), demand, threshold and
+skills (id, probability, matched words by field, trigger, terms, required_by).`
 
 func newWhyCommand(e env) *cobra.Command {
 	var last lastOffers
@@ -167,7 +165,7 @@ func explain(e repertoire.Explanation, prompt string) string {
 	}
 	say("  location  %s", e.Location)
 	say("  mode      %s", e.Mode)
-	for _, r := range e.Readings() {
+	for _, r := range e.Readings {
 		say("  read      %s", r)
 	}
 	if e.Rank > 0 {

@@ -89,17 +89,6 @@ func (r *Reading) English() string {
 // Typed returns a word as typed.
 func (r *Reading) Typed(w Word) string { return r.text[w.Start:w.End] }
 
-// All returns all senses of all words.
-func (r *Reading) All() string {
-	var b strings.Builder
-	for _, w := range r.Words {
-		for _, s := range w.Senses {
-			b.WriteString(s.English + " ")
-		}
-	}
-	return b.String()
-}
-
 // Language returns the name of the language with a code, or else the code.
 func Language(code string) string {
 	names := "de German es Spanish fr French ja Japanese ko Korean pt Portuguese ru Russian zh Chinese"

@@ -151,7 +151,7 @@ func (r *report) addBlock(b *repertoire.Block) {
 	if b := b.Background; b.Disturb >= 0 {
 		r.Disturb, r.Unfit = &b.Disturb, &b.Unfit
 	}
-	r.Reading = b.Readings()
+	r.Reading = b.Readings
 	r.Quiet, r.Reference, r.Due = b.Quiet(), b.Reference(), b.Background.Due
 	if promise := b.Background.Promise(); r.Quiet != "" && promise != "" && r.Kind == "" {
 		r.Quiet += ", so that " + promise
