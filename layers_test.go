@@ -229,7 +229,7 @@ func TestPackageComments(t *testing.T) {
 		switch {
 		case dir == ".":
 			want = "Package repertoire "
-		case strings.HasPrefix(dir, "cmd/") || dir == "packaging" || dir == "web/browsertest/screenshots" || dir == "bench/peers/bleve" || dir == "bench/peers/ours":
+		case strings.HasPrefix(dir, "cmd/") || dir == "packaging" || dir == "internal/gloss/make" || dir == "web/browsertest/screenshots" || dir == "bench/peers/bleve" || dir == "bench/peers/ours":
 			want = "Command " + path.Base(dir) + " "
 		}
 		doc := docs[dir]
