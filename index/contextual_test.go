@@ -182,7 +182,7 @@ type fitted struct {
 func (f *fitted) Fit() string { return f.fit }
 
 // Reads implements embed.Fitted.
-func (*fitted) Reads(query string) bool { return !strings.Contains(query, "映画") }
+func (*fitted) Reads(query string) bool { return !strings.Contains(query, "龘") }
 
 func (*fitted) Prepared(queries []string) []embed.Vector {
 	vectors, _ := new(understanding).Embed(context.Background(), embed.Query, queries) // a fake without an error
@@ -232,7 +232,7 @@ func TestContextualThreshold(t *testing.T) {
 			t.Errorf("%s: the encoder tells what the prompt asks for: %v", tt.mode, got)
 		}
 	}
-	other := searchtest.Ask(t, x, search.Query{Text: "映画 film"})
+	other := searchtest.Ask(t, x, search.Query{Text: "龘靐 film"})
 	if want := searchtest.UsualThreshold(c.Demands[""]); other.Mode != "hybrid, not contextual (other script)" || other.Threshold != want {
 		t.Errorf("a prompt that the encoder cannot read: mode %q, threshold %v, want %v", other.Mode, other.Threshold, want)
 	}
