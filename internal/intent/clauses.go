@@ -17,21 +17,20 @@ const clauseWords = 3
 // clause behind it, and to the one before if such a word begins it or it is the last. A prompt of one clause has none.
 func Clauses(text string) (list []string) {
 	var starts []int
-	start, from, joined := 0, 0, false
+	var analyzer words.Analyzer
+	start, from, count, joined := 0, 0, 0, false // count is how many words that count the clause has so far
 	for first, next := range words.Runs(text) {
-		joins := from > 0 && joins()[strings.ToLower(text[first:next])]
-		if joins || separates(text[from:first]) {
-			switch {
-			case counts(text[start:first]):
+		word := text[first:next]
+		joins := from > 0 && joins()[strings.ToLower(word)]
+		if ends := joins || separates(text[from:first]); ends && (count >= clauseWords || joined) {
+			if count >= clauseWords { // else it is the end of the clause before, such as "and causes"
 				starts = append(starts, start)
-				start, joined = first, joins
-			case joined: // "and causes" is the end of the clause before
-				start, joined = first, joins
 			}
+			start, count, joined = first, 0, joins
 		}
-		from = next
+		count, from = count+len(analyzer.Terms(word)), next
 	}
-	if counts(text[start:]) {
+	if count >= clauseWords {
 		starts = append(starts, start)
 	}
 	if len(starts) < 2 {
@@ -46,9 +45,6 @@ func Clauses(text string) (list []string) {
 	}
 	return list
 }
-
-// counts reports whether a clause has enough words.
-func counts(clause string) bool { return len(words.Terms(clause)) >= clauseWords }
 
 // separates reports whether what stands between two words ends a clause.
 func separates(between string) bool {
