@@ -19,6 +19,7 @@ import (
 	"github.com/repertoire-skills/repertoire/internal/status"
 	"github.com/repertoire-skills/repertoire/internal/turns"
 	"github.com/repertoire-skills/repertoire/internal/words"
+	"github.com/repertoire-skills/repertoire/search"
 )
 
 const indexHelp = `Index brings the catalog in step with all sources and embeds what has no vector
@@ -265,13 +266,15 @@ func printIndex(ctx context.Context, ui *screen, c *catalog, reports []repertoir
 	if err != nil {
 		return err
 	}
-	background, err := status.Background(ctx, c.Catalog, c.agent)
-	if err != nil {
-		return err
-	}
 	offered, found, err := c.sizes(ctx)
 	if err != nil {
 		return err
+	}
+	var background search.Background
+	if ui.json || !ui.quiet && c.Shared().State == "" { // nobody else reads it, and it costs a prompt
+		if background, err = status.Background(ctx, c.Catalog, c.agent); err != nil {
+			return err
+		}
 	}
 	if ui.json {
 		took := figures.Milliseconds(time.Since(start))
