@@ -18,7 +18,7 @@ type Reading struct {
 	Words     []Word   // those that have a reading, in the order of the text
 	Languages []string // of these words, as codes such as "de"; that of most words first
 
-	text string
+	text, english string
 }
 
 // A Word is a word or a phrase of a text with the English words that it may stand for. Of a compound, each
@@ -47,7 +47,7 @@ const (
 func Read(text string) *Reading { return builtin().read(text) }
 
 func (t *table) read(text string) *Reading {
-	r := reader{table: t}
+	r := reader{table: t, looked: make(map[wordOf]entries), first: make(map[wordOf]bool), cut: make(map[string][]part)}
 	r.split(tidy.CutMiddle(text, maxText))
 	if !r.chooseLanguages() {
 		return nil
@@ -56,7 +56,9 @@ func (t *table) read(text string) *Reading {
 	if len(r.out) == 0 {
 		return nil
 	}
-	return &Reading{Words: r.out, Languages: r.languages(), text: r.text}
+	reading := &Reading{Words: r.out, Languages: r.languages(), text: r.text}
+	reading.english = reading.translated()
+	return reading
 }
 
 // HasEnglish reports whether an English word in lower case is in the lists.
@@ -66,7 +68,9 @@ func HasEnglish(word string) bool {
 }
 
 // English returns the text with the best sense in place of each word that has a reading.
-func (r *Reading) English() string {
+func (r *Reading) English() string { return r.english }
+
+func (r *Reading) translated() string {
 	var b strings.Builder
 	at := 0
 	for i, w := range r.Words {

@@ -45,9 +45,6 @@ type wordOf struct {
 func (r *reader) lookup(l *language, form string) entries {
 	list, ok := r.looked[wordOf{l, form}]
 	if !ok {
-		if r.looked == nil {
-			r.looked = make(map[wordOf]entries)
-		}
 		list = l.find(stemmerOf(l.code).key(form))
 		r.looked[wordOf{l, form}] = list
 	}
@@ -387,9 +384,6 @@ func (r *reader) phrase(l *language, i, n int) (form string, ok bool) {
 func (r *reader) begins(l *language, form string) bool {
 	known, ok := r.first[wordOf{l, form}]
 	if !ok {
-		if r.first == nil {
-			r.first = make(map[wordOf]bool)
-		}
 		start := stemmerOf(l.code).key(form) + " "
 		var buf [maxKey]byte
 		found, _ := l.floor(start+"\xff", &buf)
@@ -434,9 +428,6 @@ func (r *reader) compoundOf(l *language, form string) []part {
 	}
 	parts, ok := r.cut[form]
 	if !ok {
-		if r.cut == nil {
-			r.cut = make(map[string][]part)
-		}
 		if parts = r.compound(l, form, 0); !slices.ContainsFunc(parts, func(p part) bool { return p.own }) {
 			parts = nil // of English words: a name, perhaps
 		}
