@@ -2,7 +2,6 @@ package rank
 
 import (
 	"cmp"
-	"math"
 	"slices"
 )
 
@@ -16,7 +15,7 @@ type Part struct {
 // Doubt returns a demand that is less likely by so much in log odds, for a reason.
 func (d Demand) Doubt(reason string, odds float64) Demand {
 	d.Terms = append(slices.Clone(d.Terms), Term{reason, -1, odds})
-	d.Probability = 1 / (1 + math.Exp(odds)*(1-d.Probability)/d.Probability)
+	d.Probability = probability(logOdds(d.Probability) - odds)
 	return d
 }
 

@@ -30,11 +30,9 @@ func (x *ranker) judge(r *retrieval, scored []rank.Scored) []rank.Scored {
 	gate := x.opts.Params.Gate
 	gate.Threshold = r.Threshold
 	r.Demand = gate.Judge(scored, rank.Known{Skills: r.view.Scope.Visible, Calibrated: r.calibrated(), Request: r.request, Read: r.foreign})
-	usual := 0.0 // without the encoder a clause with a word of a name is too sure of itself: Hit@1 among names like everyday words .64 instead of .81
-	if r.vector[snapshot.Sentences] != nil {
-		usual = x.usual(r)
+	if len(r.parts) > 0 {
+		r.Demand = rank.Raise(scored, r.Demand, r.parts, x.alone(r), r.Threshold)
 	}
-	r.Demand = rank.Raise(scored, r.Demand, r.parts, usual, r.Threshold)
 	if r.onlyFitting {
 		scored = r.fitting(scored)
 	}

@@ -82,7 +82,7 @@ func newPrompt(ctx context.Context, a *words.Analyzer, text string, reading *glo
 		}
 	}
 	p.first = min(maxUnique, len(unique))
-	p.others = othersOf(a, reading, text, unique[:p.first])
+	p.others = othersOf(a, reading, unique[:p.first])
 	for i, o := range p.others {
 		unique = slices.Insert(unique, p.first+i, o.text)
 	}

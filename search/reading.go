@@ -79,8 +79,8 @@ func kindOf(text string, reading *gloss.Reading) intent.Kind {
 	return kind
 }
 
-// othersOf returns the further readings of the words of a text. terms are those of the best senses.
-func othersOf(a *words.Analyzer, reading *gloss.Reading, text string, terms []string) (list []other) {
+// othersOf returns the further readings of the words of a prompt. terms are those of the best senses.
+func othersOf(a *words.Analyzer, reading *gloss.Reading, terms []string) (list []other) {
 	if reading == nil {
 		return nil
 	}
@@ -102,7 +102,7 @@ func othersOf(a *words.Analyzer, reading *gloss.Reading, text string, terms []st
 			continue
 		}
 		if i == 0 || w.Start != reading.Words[i-1].Start {
-			add(a.Terms(text[w.Start:w.End]), of, asTyped)
+			add(a.Terms(reading.Typed(w)), of, asTyped)
 		}
 		for _, s := range w.Senses[1:] {
 			add(a.Terms(s.English), of, otherSense*s.Weight)
